@@ -1,0 +1,12 @@
+//! The rule of Oncegate: what a key means, who may run, what is remembered and what is answered.
+//!
+//! Not here: IO, clocks, random numbers, async. Every decision is a total function of (record, input, now), so
+//! the same rule runs in the Worker, in the dashboard, in exhaustive tests, and embedded in a Worker of your own.
+//! Numbers such as `L3` or `U4` name the rules of the published contract (docs/contract.md).
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod time;
