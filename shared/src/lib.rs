@@ -9,4 +9,6 @@
 
 extern crate alloc;
 
+pub mod quote;
+pub mod scope;
 pub mod time;
