@@ -128,7 +128,7 @@ impl From<Retention> for RetentionForm {
 }
 
 /// A promise that contradicts the contract or itself.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// L2: no lease, or one that blocks an operation for too long.
     #[error("lease of {} ms is not within 1 and {} ms", found.get(), LEASE_MAX.get())]
