@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod key;
 pub mod policy;
 pub mod quote;
 pub mod scope;

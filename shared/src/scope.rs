@@ -129,6 +129,13 @@ checked_text!(
     OperationKey
 );
 
+impl OperationKey {
+    /// For `key`, whose own type is narrower: visible ASCII of the same bound.
+    pub(crate) fn of_idempotency_key(key: String) -> Self {
+        Self(key)
+    }
+}
+
 /// The tenant that a static credential is, where a route has no better name for its tenants (K6).
 ///
 /// It is `sha256:` and the hex digest. Whoever sees it can test guesses of the credential, so it is for
