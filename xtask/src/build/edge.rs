@@ -1,0 +1,67 @@
+//! The Worker: worker-build with `panic=unwind`, its entry point running to completion.
+
+use super::{Edge, Made, settings};
+use crate::failure::{Failure, Result};
+use crate::process::{run, say};
+use crate::repo::{Repo, make_folder, read};
+use crate::setup::Toolchain;
+use crate::stamp::Stamp;
+
+const INPUTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "shared", "edge", "xtask/src/build"];
+
+/// The exceptions that workerd knows; LLVM's newer encoding is refused there.
+const RUSTFLAGS: &str = "-Cllvm-args=-wasm-use-legacy-eh";
+
+pub(super) fn build(repo: &Repo, toolchain: &Toolchain, edge: Edge) -> Result<Made> {
+    let folder = repo.at(edge.folder());
+    let entry = folder.join("index.js");
+    let name = edge.folder().trim_start_matches("build/");
+    let stamp = Stamp::of(repo, name, &INPUTS, &settings(toolchain))?;
+    if stamp.holds(&entry) {
+        return Ok(Made::Before);
+    }
+    say(format!("{}: worker-build with {}", edge.what(), toolchain.compiler.version));
+    make_folder(&folder)?;
+    let tools = &toolchain.tools;
+    let mut command = toolchain.compiler.command(&tools.worker_build)?;
+    command
+        .current_dir(repo.at("edge"))
+        .args(["--profile", "wasm", "--panic-unwind", "--out-dir"])
+        .arg(format!("../{}", edge.folder()))
+        .env("CARGO_TARGET_DIR", repo.at("target/edge"))
+        .env("RUSTFLAGS", RUSTFLAGS)
+        .env("RUN_TO_COMPLETION", "1")
+        .env("WASM_BINDGEN_BIN", &tools.wasm_bindgen)
+        .env("WASM_OPT_BIN", &tools.wasm_opt)
+        .env("ESBUILD_BIN", &tools.esbuild);
+    match edge {
+        Edge::Production => {}
+        Edge::Testing => {
+            command.args(["--", "--features", "testing"]);
+        }
+    }
+    run(&mut command, "the compiler's own lines are above")?;
+    check_entry(&read(&entry)?)?;
+    stamp.save()?;
+    Ok(Made::Now)
+}
+
+/// A request must run to its end although its caller has gone: the entry point hands it to `waitUntil`.
+fn check_entry(script: &str) -> Result<()> {
+    if script.contains("this.ctx.waitUntil(") {
+        return Ok(());
+    }
+    Err(Failure::new("the built entry point does not call waitUntil on its response")
+        .remedy("look how this worker-build honours RUN_TO_COMPLETION, in xtask/src/build/edge.rs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_point_that_drops_its_work_is_refused() {
+        assert!(check_entry("this.ctx.waitUntil(response);").is_ok());
+        assert!(check_entry("return exports.fetch(request);").is_err());
+    }
+}
