@@ -9,8 +9,19 @@
 
 extern crate alloc;
 
+pub mod classify;
+pub mod decide;
+pub mod fingerprint;
 pub mod key;
+pub mod metrics;
+pub mod placement;
 pub mod policy;
+pub mod problem;
+pub mod processor;
 pub mod quote;
+pub mod record;
 pub mod scope;
+pub mod store;
+pub mod stored;
 pub mod time;
+pub mod wire;
