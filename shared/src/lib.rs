@@ -9,12 +9,14 @@
 
 extern crate alloc;
 
+pub mod canonical;
 pub mod classify;
 pub mod decide;
 pub mod fingerprint;
 pub mod key;
 pub mod metrics;
 pub mod placement;
+pub mod pointer;
 pub mod policy;
 pub mod problem;
 pub mod processor;

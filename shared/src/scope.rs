@@ -189,10 +189,15 @@ impl<T> Credentials<T> {
     /// nothing about which entry was near (K6).
     #[must_use]
     pub fn holder_of(&self, presented: &[u8]) -> Option<&T> {
-        let digest: [u8; 32] = Sha256::digest(presented).into();
+        self.holder_of_digest(&Sha256::digest(presented).into())
+    }
+
+    /// Whose credential has this SHA-256, by the same comparisons; for what was admitted by a credential before.
+    #[must_use]
+    pub fn holder_of_digest(&self, digest: &[u8; 32]) -> Option<&T> {
         let mut found = u64::MAX;
         for (at, (known, _)) in (0_u64..).zip(&self.entries) {
-            found.conditional_assign(&at, known.ct_eq(&digest));
+            found.conditional_assign(&at, known.ct_eq(digest));
         }
         let at = usize::try_from(found).ok()?;
         self.entries.get(at).map(|(_, holder)| holder)
@@ -321,6 +326,9 @@ mod tests {
         assert_eq!(tenant("three"), Some("other"));
         assert_eq!(tenant("four"), None);
         assert_eq!(tenant(""), None);
+        let digest = Sha256::digest("two").into();
+        assert_eq!(keys.holder_of_digest(&digest), keys.tenant_of(b"two"));
+        assert_eq!(keys.holder_of_digest(&[0; 32]), None);
         assert_eq!(format!("{keys:?}"), "3 credentials");
     }
 
