@@ -1,0 +1,35 @@
+//! Waiting for something to become true: asking again until a deadline, never sleeping for a fixed time and hoping.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+/// How often a question is asked again.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Asks until the answer is there.
+///
+/// # Panics
+/// When `within` has passed without one; the message names `what` was awaited.
+pub async fn eventually<T, F, R>(what: &str, within: Duration, mut ask: F) -> T
+where
+    F: FnMut() -> R,
+    R: Future<Output = Option<T>>,
+{
+    let deadline = Instant::now() + within;
+    loop {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "not within {within:?}: {what}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Waits for a future, but not longer than `within`.
+///
+/// # Panics
+/// When it is not done by then; the message names `what` hung.
+pub async fn within<T>(what: &str, within: Duration, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(within, future).await;
+    done.unwrap_or_else(|_elapsed| panic!("hung for {within:?}: {what}"))
+}

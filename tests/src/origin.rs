@@ -1,0 +1,290 @@
+//! The origin: a loopback server that counts what it does and can fail in every way that an origin fails.
+//!
+//! Not a general server: it writes its answers by hand, so that a line can be cut anywhere, and it speaks just enough
+//! HTTP/1.1 for the gateway. What it does with a request is written in the request ([`crate::plan`]).
+
+mod answer;
+mod request;
+
+pub use request::Seen;
+
+use crate::deadline::eventually;
+use crate::plan::{Cut, Plan};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// One effect: something that happened and cannot be taken back.
+#[derive(Debug, Clone)]
+pub struct Effect {
+    /// The effect's own number, from 1, in the order of doing.
+    pub serial: u64,
+    /// The request whose work it was.
+    pub seen: Seen,
+}
+
+type OnEffect = dyn Fn(&Effect) + Send + Sync;
+
+#[derive(Default)]
+struct Log {
+    seen: Vec<Seen>,
+    effects: Vec<Effect>,
+    gates: BTreeMap<String, Arc<Semaphore>>,
+}
+
+struct Shared {
+    log: Mutex<Log>,
+    serial: AtomicU64,
+    on_effect: Box<OnEffect>,
+}
+
+/// A running origin. It stops when the process ends.
+#[derive(Clone)]
+pub struct Origin {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl Origin {
+    /// Starts one on a free port.
+    ///
+    /// # Panics
+    /// When loopback has no port to give.
+    pub async fn start() -> Self {
+        match Self::start_with(|_effect| {}).await {
+            Ok(origin) => origin,
+            Err(error) => panic!("failed to start an origin on loopback: {error}"),
+        }
+    }
+
+    /// Starts one that tells of every effect.
+    pub async fn start_with(
+        on_effect: impl Fn(&Effect) + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            log: Mutex::default(),
+            serial: AtomicU64::new(0),
+            on_effect: Box::new(on_effect),
+        });
+        let server = Arc::clone(&shared);
+        tokio::spawn(async move {
+            while let Ok((stream, _peer)) = listener.accept().await {
+                tokio::spawn(serve(stream, Arc::clone(&server)));
+            }
+        });
+        Ok(Self { address, shared })
+    }
+
+    /// Where it listens, as an `ORIGIN_<name>` wants it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// All requests that came with this number, in order.
+    #[must_use]
+    pub fn seen(&self, number: u64) -> Vec<Seen> {
+        self.log(|log| {
+            log.seen
+                .iter()
+                .filter(|seen| seen.number == number)
+                .cloned()
+                .collect()
+        })
+    }
+
+    /// All requests with this `Oncegate-Operation`, in order.
+    #[must_use]
+    pub fn seen_of(&self, operation: &str) -> Vec<Seen> {
+        self.log(|log| {
+            log.seen
+                .iter()
+                .filter(|seen| seen.header("oncegate-operation") == Some(operation))
+                .cloned()
+                .collect()
+        })
+    }
+
+    /// All requests with this `Idempotency-Key` as the client sent it, in order.
+    #[must_use]
+    pub fn seen_with_key(&self, key: &str) -> Vec<Seen> {
+        self.log(|log| {
+            log.seen
+                .iter()
+                .filter(|seen| seen.key().as_deref() == Some(key))
+                .cloned()
+                .collect()
+        })
+    }
+
+    /// How many requests came.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.log(|log| log.seen.len())
+    }
+
+    /// All effects done so far.
+    #[must_use]
+    pub fn effects(&self) -> Vec<Effect> {
+        self.log(|log| log.effects.clone())
+    }
+
+    /// How many effects the requests with this number had.
+    #[must_use]
+    pub fn effects_of(&self, number: u64) -> usize {
+        self.log(|log| {
+            log.effects
+                .iter()
+                .filter(|effect| effect.seen.number == number)
+                .count()
+        })
+    }
+
+    /// How many effects each operation had whose key begins with `prefix`.
+    #[must_use]
+    pub fn effects_by_key(&self, prefix: &str) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        self.log(|log| {
+            for key in log
+                .effects
+                .iter()
+                .filter_map(|effect| effect.seen.key())
+                .filter(|key| key.starts_with(prefix))
+            {
+                *counts.entry(key).or_insert(0) += 1;
+            }
+        });
+        counts
+    }
+
+    /// Waits until the request with this number has arrived (and, as a rule, waits at its gate).
+    pub async fn arrived(&self, number: u64) -> Seen {
+        eventually(
+            &format!("request {number} reaches the origin"),
+            Duration::from_secs(20),
+            || async { self.seen(number).into_iter().next() },
+        )
+        .await
+    }
+
+    /// Opens the gate of this name, for all who wait at it and all who come later.
+    pub fn open(&self, gate: &str) {
+        self.shared.gate(gate).close();
+    }
+
+    fn log<T>(&self, read: impl FnOnce(&Log) -> T) -> T {
+        self.shared.log(|log| read(log))
+    }
+}
+
+impl Shared {
+    fn log<T>(&self, with: impl FnOnce(&mut Log) -> T) -> T {
+        with(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn gate(&self, name: &str) -> Arc<Semaphore> {
+        self.log(|log| {
+            Arc::clone(
+                log.gates
+                    .entry(name.to_owned())
+                    .or_insert_with(|| Arc::new(Semaphore::new(0))),
+            )
+        })
+    }
+
+    fn arrive(&self, seen: &Seen) {
+        self.log(|log| log.seen.push(seen.clone()));
+    }
+
+    fn effect(&self, seen: &Seen) -> Effect {
+        let serial = self.serial.fetch_add(1, Ordering::SeqCst) + 1;
+        let effect = Effect {
+            serial,
+            seen: seen.clone(),
+        };
+        self.log(|log| log.effects.push(effect.clone()));
+        (self.on_effect)(&effect);
+        effect
+    }
+}
+
+async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    let mut buffer = Vec::new();
+    while let Ok(Some(seen)) = request::read(&mut stream, &mut buffer).await {
+        if !answer_one(&mut stream, &seen, &shared).await {
+            return;
+        }
+    }
+}
+
+// Says whether the line may carry another request.
+async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> bool {
+    shared.arrive(seen);
+    let plan = match seen.plan() {
+        Ok(plan) => plan,
+        Err(error) => {
+            let text = format!("the origin cannot read its plan: {error}");
+            return stream
+                .write_all(&answer::plain(400, text.as_bytes()))
+                .await
+                .is_ok();
+        }
+    };
+    wait(&plan, shared).await;
+    if plan.cut == Some(Cut::BeforeEffect) {
+        return false;
+    }
+    let serial = if plan.idle {
+        0
+    } else {
+        shared.effect(seen).serial
+    };
+    let bytes = answer::bytes(&plan, seen, serial);
+    match plan.cut {
+        Some(Cut::BeforeEffect | Cut::AfterEffect) => false,
+        Some(Cut::InsideHead) => {
+            let _ = stream.write_all(&bytes.head[..bytes.head.len() / 2]).await;
+            false
+        }
+        Some(Cut::InsideBody) => {
+            let _ = stream.write_all(&bytes.head).await;
+            let _ = stream.write_all(&bytes.body[..bytes.body.len() / 2]).await;
+            false
+        }
+        None => send(stream, &bytes, plan.trickle_ms).await.is_ok(),
+    }
+}
+
+async fn wait(plan: &Plan, shared: &Shared) {
+    if let Some(ms) = plan.delay_ms {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
+    if let Some(name) = &plan.gate {
+        // A gate has no permits: waiting ends with the error that says that it was opened for good.
+        let _opened = shared.gate(name).acquire().await.is_err();
+    }
+}
+
+async fn send(
+    stream: &mut TcpStream,
+    bytes: &answer::Bytes,
+    trickle_ms: Option<u64>,
+) -> std::io::Result<()> {
+    stream.write_all(&bytes.head).await?;
+    let Some(ms) = trickle_ms else {
+        return stream.write_all(&bytes.body).await;
+    };
+    for piece in bytes.body.chunks((bytes.body.len() / 16).max(1)) {
+        stream.write_all(piece).await?;
+        stream.flush().await?;
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
+    Ok(())
+}
