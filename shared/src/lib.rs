@@ -15,6 +15,7 @@ pub mod decide;
 pub mod fingerprint;
 pub mod key;
 pub mod live;
+pub mod media;
 pub mod metrics;
 pub mod openmetrics;
 pub mod placement;
