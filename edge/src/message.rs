@@ -1,0 +1,351 @@
+//! What the Worker and the operations object say to each other.
+//!
+//! A message is a JSON head behind its length in four bytes, big-endian, and then the body of an outcome as it is: never
+//! base64 inside JSON. During a deploy a new Worker talks to an old object for some minutes: a field
+//! that is missing has a default, an unknown one is passed over, and the literals in the tests below pin
+//! what is on the way already.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use shared::decide::Replay;
+use shared::fingerprint::Fingerprint;
+use shared::placement::Place;
+use shared::policy::Policy;
+use shared::record::{AttemptId, Body, Outcome, UnknownCause};
+use shared::scope::{OperationKey, RouteName, TenantId};
+use shared::time::{Millis, Timestamp};
+
+/// The version of these forms; a receiver that needs to tell senders apart looks at it.
+pub(crate) const VERSION: u16 = 1;
+
+/// The Worker asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Call {
+    /// [`VERSION`] of the sender.
+    #[serde(default)]
+    pub(crate) v: u16,
+    /// Whose operation, through which route.
+    pub(crate) tenant: TenantId,
+    /// The route.
+    pub(crate) route: RouteName,
+    /// Which of the route's objects this is.
+    #[serde(default)]
+    pub(crate) shard: u16,
+    /// What the route promises now.
+    #[serde(default)]
+    pub(crate) policy: Option<Policy>,
+    /// What is asked.
+    pub(crate) ask: Ask,
+    /// A fault that a test asks for; nothing in a production build reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fault: Option<String>,
+}
+
+/// What the Worker asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ask {
+    /// May this request run?
+    Begin {
+        /// The operation's key.
+        key: OperationKey,
+        /// The attempt's token.
+        token: Token,
+        /// What the request looks like.
+        fingerprint: Fingerprint,
+        /// When the key was minted, where it says so.
+        #[serde(default)]
+        minted_at: Option<Timestamp>,
+        /// How long the caller waits for a running twin.
+        #[serde(default)]
+        wait: Millis,
+    },
+    /// It ended with this outcome; its body follows the head.
+    Complete {
+        /// The operation's key.
+        key: OperationKey,
+        /// The attempt's token.
+        token: Token,
+        /// What is kept.
+        outcome: OutcomeHead,
+        /// How long the origin took.
+        #[serde(default)]
+        latency: Millis,
+    },
+    /// It did not run.
+    Release {
+        /// The operation's key.
+        key: OperationKey,
+        /// The attempt's token.
+        token: Token,
+        /// The origin's status, where it gave one.
+        #[serde(default)]
+        status: Option<u16>,
+        /// How long the origin took, where it was asked.
+        #[serde(default)]
+        latency: Option<Millis>,
+    },
+    /// Nobody knows what it did.
+    Suspend {
+        /// The operation's key.
+        key: OperationKey,
+        /// The attempt's token.
+        token: Token,
+        /// Why.
+        cause: Cause,
+        /// How long the origin took.
+        #[serde(default)]
+        latency: Option<Millis>,
+    },
+    /// The caller gave up on *begin* and sent nothing.
+    Abandon {
+        /// The operation's key.
+        key: OperationKey,
+        /// The attempt's token.
+        token: Token,
+    },
+    /// What is there? Changes nothing.
+    Look {
+        /// The operation's key.
+        key: OperationKey,
+        /// What the request looks like.
+        #[serde(default)]
+        fingerprint: Option<Fingerprint>,
+    },
+    /// What may a client know of its operation (A3)?
+    Status {
+        /// The digest of the operation's key, as in its id.
+        digest: String,
+    },
+    /// A call ended without a record.
+    Note {
+        /// How.
+        ended: Ended,
+        /// Whether it brought no key.
+        #[serde(default)]
+        key_missing: bool,
+    },
+}
+
+/// How a call ended that no record was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ended {
+    /// Refused.
+    Refused,
+    /// Passed on unprotected (K3).
+    Unprotected,
+}
+
+/// The object answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    /// Run it.
+    Execute {
+        /// The attempt's number.
+        number: u64,
+        /// How long the lease still runs, by the object's clock: two machines' clocks are never compared.
+        lease: Millis,
+        /// Whether it takes over from an attempt whose outcome is unknown.
+        #[serde(default)]
+        took_over: bool,
+    },
+    /// It is done; the body follows the head.
+    Replay {
+        /// What was answered the first time.
+        outcome: OutcomeHead,
+        /// Until when it is kept.
+        #[serde(default)]
+        expires_at: Option<Timestamp>,
+        /// Whether the request looked different (webhooks, F5).
+        #[serde(default)]
+        changed: bool,
+    },
+    /// The same request is still running.
+    Running {
+        /// How long its lease still runs.
+        #[serde(default)]
+        lease: Millis,
+    },
+    /// The key names another request.
+    Mismatch,
+    /// Nobody knows what happened.
+    Unknown {
+        /// Why.
+        cause: Cause,
+        /// After how long a retry may meet something else, where the rule knows.
+        #[serde(default)]
+        retry: Option<Millis>,
+    },
+    /// The key is older than the memory of it.
+    Expired,
+    /// The key claims to be from the future.
+    FromTheFuture,
+    /// The token was given up.
+    Abandoned,
+    /// The outcome is kept, now or since an earlier message.
+    Recorded {
+        /// Until when.
+        #[serde(default)]
+        expires_at: Option<Timestamp>,
+    },
+    /// Nothing is kept of the attempt.
+    Released,
+    /// It is remembered as unknown.
+    Suspended,
+    /// Another attempt took over, or this one had ended otherwise: look.
+    Superseded,
+    /// There is no record.
+    Absent,
+    /// What a client may know.
+    Status(shared::wire::OperationStatus),
+    /// It is noted, or nothing was to be said.
+    Done,
+    /// The object could not do what was asked.
+    Failed {
+        /// Why, for the log.
+        why: String,
+    },
+}
+
+/// A token on its way: 32 hex digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Token(pub(crate) AttemptId);
+
+/// An outcome without the bytes of its body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OutcomeHead {
+    /// The status.
+    pub(crate) status: u16,
+    /// The headers.
+    #[serde(default)]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The size of a body that was not kept; without it the body is what follows the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) omitted: Option<u64>,
+}
+
+/// Why an outcome is unknown, on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Cause {
+    /// No answer in time.
+    Timeout,
+    /// The line broke.
+    BrokenLine,
+    /// A status that proves nothing.
+    Status(u16),
+    /// The origin said so.
+    OriginSaid,
+    /// The origin works on.
+    Pending,
+    /// The lease ran out.
+    LeaseRanOut,
+}
+
+/// A message that is none.
+#[derive(Debug)]
+pub(crate) struct Unreadable(pub(crate) String);
+
+impl Call {
+    /// Where the operation lives.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            tenant: self.tenant.clone(),
+            route: self.route.clone(),
+            shard: self.shard,
+        }
+    }
+}
+
+impl Answer {
+    /// A replay and the bytes that follow it.
+    pub(crate) fn replay(replay: Replay) -> (Self, Vec<u8>) {
+        let (outcome, body) = OutcomeHead::of(replay.outcome);
+        let (expires_at, changed) = (replay.expires_at, replay.changed);
+        (Self::Replay { outcome, expires_at, changed }, body)
+    }
+}
+
+impl OutcomeHead {
+    /// Takes an outcome apart.
+    pub(crate) fn of(outcome: Outcome) -> (Self, Vec<u8>) {
+        let (omitted, body) = match outcome.body {
+            Body::Kept(bytes) => (None, bytes),
+            Body::Omitted { bytes } => (Some(bytes), Vec::new()),
+        };
+        let head = Self { status: outcome.status, headers: outcome.headers, omitted };
+        (head, body)
+    }
+
+    /// Puts it together again.
+    pub(crate) fn with(self, body: Vec<u8>) -> Outcome {
+        let body = match self.omitted {
+            None => Body::Kept(body),
+            Some(bytes) => Body::Omitted { bytes },
+        };
+        Outcome { status: self.status, headers: self.headers, body }
+    }
+}
+
+impl From<UnknownCause> for Cause {
+    fn from(cause: UnknownCause) -> Self {
+        match cause {
+            UnknownCause::Timeout => Self::Timeout,
+            UnknownCause::BrokenLine => Self::BrokenLine,
+            UnknownCause::Status(status) => Self::Status(status),
+            UnknownCause::OriginSaid => Self::OriginSaid,
+            UnknownCause::Pending => Self::Pending,
+            UnknownCause::LeaseRanOut => Self::LeaseRanOut,
+        }
+    }
+}
+
+impl From<Cause> for UnknownCause {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Timeout => Self::Timeout,
+            Cause::BrokenLine => Self::BrokenLine,
+            Cause::Status(status) => Self::Status(status),
+            Cause::OriginSaid => Self::OriginSaid,
+            Cause::Pending => Self::Pending,
+            Cause::LeaseRanOut => Self::LeaseRanOut,
+        }
+    }
+}
+
+impl From<Token> for String {
+    fn from(token: Token) -> Self {
+        token.0.to_string()
+    }
+}
+
+impl TryFrom<String> for Token {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        // Not repeated in the error: a token is a secret while its lease runs (X4).
+        AttemptId::parse(&text).map(Self).ok_or("the token is not 32 hex digits")
+    }
+}
+
+/// The message as bytes.
+pub(crate) fn encode<T: Serialize>(head: &T, body: &[u8]) -> Result<Vec<u8>, Unreadable> {
+    let head = serde_json::to_vec(head).map_err(|error| Unreadable(error.to_string()))?;
+    let length = u32::try_from(head.len()).map_err(|error| Unreadable(error.to_string()))?;
+    Ok([&length.to_be_bytes(), head.as_slice(), body].concat())
+}
+
+/// The message in these bytes.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Vec<u8>), Unreadable> {
+    let short = || Unreadable(format!("{} bytes are less than a head", bytes.len()));
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_narrow| short())?;
+    let (head, body) = rest.split_at_checked(length).ok_or_else(short)?;
+    let head = serde_json::from_slice(head).map_err(|error| Unreadable(error.to_string()))?;
+    Ok((head, body.to_vec()))
+}
+
+#[cfg(test)]
+mod tests;
