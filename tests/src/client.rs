@@ -355,10 +355,9 @@ impl Answer {
         );
     }
 
-    /// Asserts one of our own refusals (A, RFC 9457), and answers its document.
+    /// Asserts one of our own refusals (A, RFC 9457).
     #[track_caller]
-    #[must_use]
-    pub fn assert_problem(&self, status: u16, code: &str, retry: &str) -> Value {
+    pub fn assert_problem(&self, status: u16, code: &str, retry: &str) {
         assert_eq!(self.status, status, "{}", self.text());
         assert_eq!(
             self.header("content-type"),
@@ -385,7 +384,6 @@ impl Answer {
                 .is_some_and(|text| !text.is_empty()),
             "{problem}"
         );
-        problem
     }
 }
 

@@ -33,3 +33,15 @@ pub async fn within<T>(what: &str, within: Duration, future: impl Future<Output 
     let done = tokio::time::timeout(within, future).await;
     done.unwrap_or_else(|_elapsed| panic!("hung for {within:?}: {what}"))
 }
+
+/// Watches that something stays as it is for a while: the only way to see that a thing does not happen.
+///
+/// # Panics
+/// When it changes; the message names `what` should have held.
+pub async fn holds(what: &str, span: Duration, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + span;
+    while Instant::now() < end {
+        assert!(is_so(), "did not hold for {span:?}: {what}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}

@@ -207,6 +207,61 @@ impl Settings {
     }
 }
 
+/// The table of an API route for POST on `path`, parked when unknown, with `more` lines.
+#[must_use]
+pub fn api_route(path: &str, more: &str) -> String {
+    let mut lines = vec![
+        "kind = \"api\"".to_owned(),
+        "methods = [\"POST\"]".to_owned(),
+        format!("path = {path:?}"),
+        "origin = \"sample\"".to_owned(),
+    ];
+    for (field, value) in [
+        ("tenant", "\"api-key\""),
+        ("key", "\"required\""),
+        ("on_unknown", "\"park\""),
+        ("timeout", "\"5s\""),
+        ("lease", "\"7s\""),
+        ("wait", "\"1s\""),
+    ] {
+        lines.extend(unless_said(more, field, value));
+    }
+    lines.push(more.to_owned());
+    lines.join("\n")
+}
+
+/// The table of a webhook route, with `more` lines.
+#[must_use]
+pub fn webhook_route(path: &str, scheme: &str, secret: &str, more: &str) -> String {
+    let mut lines = vec![
+        "kind = \"webhook\"".to_owned(),
+        "methods = [\"POST\"]".to_owned(),
+        format!("path = {path:?}"),
+        "origin = \"sample\"".to_owned(),
+        format!("scheme = {scheme:?}"),
+    ];
+    let secrets = format!("[{secret:?}]");
+    for (field, value) in [
+        ("secrets", secrets.as_str()),
+        ("timeout", "\"5s\""),
+        ("lease", "\"7s\""),
+        ("wait", "\"1s\""),
+    ] {
+        lines.extend(unless_said(more, field, value));
+    }
+    lines.push(more.to_owned());
+    lines.join("\n")
+}
+
+fn unless_said(more: &str, field: &str, value: &str) -> Option<String> {
+    let said = more.lines().any(|line| {
+        line.split('=')
+            .next()
+            .is_some_and(|name| name.trim() == field)
+    });
+    (!said).then(|| format!("{field} = {value}"))
+}
+
 /// The API key of a tenant that every session knows.
 #[must_use]
 pub fn api_key(tenant: &str) -> String {
