@@ -29,12 +29,18 @@ pub(crate) struct Plan {
 impl Plan {
     /// What `deploy`, `dev` and `demo` need.
     pub(crate) fn deployed() -> Self {
-        Self { edges: vec![Edge::Production], dashboard: true }
+        Self {
+            edges: vec![Edge::Production],
+            dashboard: true,
+        }
     }
 
     /// What the test suites need.
     pub(crate) fn tested() -> Self {
-        Self { edges: vec![Edge::Testing, Edge::Production], dashboard: true }
+        Self {
+            edges: vec![Edge::Testing, Edge::Production],
+            dashboard: true,
+        }
     }
 
     /// Reads `[--testing] [--edge|--dashboard]`.
@@ -53,8 +59,15 @@ impl Plan {
             }
         }
         let both = only_edge == only_dashboard;
-        let edges = if both || only_edge { vec![edge] } else { Vec::new() };
-        Ok(Self { edges, dashboard: both || only_dashboard })
+        let edges = if both || only_edge {
+            vec![edge]
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            edges,
+            dashboard: both || only_dashboard,
+        })
     }
 }
 
@@ -98,7 +111,10 @@ enum Made {
 fn timed(what: &str, step: impl FnOnce() -> Result<Made>) -> Result<()> {
     let start = Instant::now();
     match step()? {
-        Made::Now => say(format!("{what}: built in {:.1} s", start.elapsed().as_secs_f64())),
+        Made::Now => say(format!(
+            "{what}: built in {:.1} s",
+            start.elapsed().as_secs_f64()
+        )),
         Made::Before => say(format!("{what}: up to date")),
     }
     Ok(())
@@ -116,7 +132,13 @@ mod tests {
     #[track_caller]
     fn check(words: &[&str], edges: &[Edge], dashboard: bool) {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-        assert_eq!(Plan::parse(&words).unwrap(), Plan { edges: edges.to_vec(), dashboard });
+        assert_eq!(
+            Plan::parse(&words).unwrap(),
+            Plan {
+                edges: edges.to_vec(),
+                dashboard
+            }
+        );
     }
 
     #[test]

@@ -16,7 +16,10 @@ pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 impl Failure {
     /// A failure in one line, as a lower-case fragment with the offending value.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), remedy: None }
+        Self {
+            what: what.into(),
+            remedy: None,
+        }
     }
 
     /// The same failure with what would help.

@@ -3,22 +3,37 @@
 //! Not part of the product: nothing here is deployed, and nothing here decides anything about a request.
 
 mod build;
+mod check;
+mod coverage;
+mod deploy;
+mod dev;
 mod failure;
+mod planted;
 mod process;
 mod repo;
 mod setup;
 mod stamp;
+mod test;
 
 use std::process::ExitCode;
 
+use dev::Scene;
 use failure::{Failure, Result};
 use repo::Repo;
 
 const HELP: &str = "\
 cargo xtask COMMAND
 
+  dev [--origin URL] [--port N]    a gateway on this machine, before a sample origin or your own service
+  demo [--port N]                  the same with generated traffic
+  test [--quick|--full]            formatting, lints, native tests, end-to-end and browser tests
+  check [--config PATH]            every mistake in the configuration
   build [--testing] [--edge|--dashboard]
-                        set up what is missing, build the Worker and the dashboard, print their sizes
+                                   the Worker and the dashboard, and their sizes
+  deploy [--dry-run]               check, build, wrangler deploy
+  coverage                         lines of the rule that its tests run
+  planted [NAME...]                puts known bugs into a copy, and shows that the tests catch them
+  setup                            only installs what is missing, browser included
 ";
 
 fn main() -> ExitCode {
@@ -37,13 +52,23 @@ fn command(words: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     };
+    let repo = Repo::find()?;
     match command.as_str() {
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
         }
-        "build" => build::build(&Repo::find()?, &build::Plan::parse(rest)?),
-        other => Err(Failure::new(format!("there is no command {other:?}"))
-            .remedy("cargo xtask help")),
+        "dev" => dev::dev(&repo, Scene::Dev, rest),
+        "demo" => dev::dev(&repo, Scene::Demo, rest),
+        "test" => test::test(&repo, rest),
+        "check" => check::check(&repo, rest),
+        "build" => build::build(&repo, &build::Plan::parse(rest)?),
+        "deploy" => deploy::deploy(&repo, rest),
+        "coverage" => coverage::coverage(&repo),
+        "planted" => planted::planted(&repo, rest),
+        "setup" => setup::everything(&repo),
+        other => {
+            Err(Failure::new(format!("there is no command {other:?}")).remedy("cargo xtask help"))
+        }
     }
 }

@@ -15,12 +15,18 @@ pub(crate) fn say(what: impl AsRef<str>) {
 
 /// Runs the command with its output on our terminal; `remedy` is what helps when it refuses.
 pub(crate) fn run(command: &mut Command, remedy: &str) -> Result<()> {
-    let status = command.status().map_err(|error| cannot_start(command, &error))?;
+    let status = command
+        .status()
+        .map_err(|error| cannot_start(command, &error))?;
     if status.success() {
         return Ok(());
     }
     let failure = Failure::new(format!("`{}` ended with {status}", shown(command)));
-    Err(if remedy.is_empty() { failure } else { failure.remedy(remedy) })
+    Err(if remedy.is_empty() {
+        failure
+    } else {
+        failure.remedy(remedy)
+    })
 }
 
 /// What the command prints, without the white space around it.
@@ -34,23 +40,19 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     let last = stderr.lines().last().unwrap_or_default();
-    Err(Failure::new(format!("`{}` ended with {}: {last}", shown(command), output.status)))
-}
-
-/// Whether the command can be started and ends well; it prints nothing.
-pub(crate) fn succeeds(command: &mut Command) -> bool {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    Err(Failure::new(format!(
+        "`{}` ended with {}: {last}",
+        shown(command),
+        output.status
+    )))
 }
 
 /// The first file of that name on the PATH.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+    env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }
 
 /// The PATH with `folder` before everything else.
@@ -64,8 +66,17 @@ pub(crate) fn path_with(folder: &Path) -> Result<std::ffi::OsString> {
 pub(crate) fn without_toolchain(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     let ours = |name: &str| {
-        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"].iter().any(|start| name.starts_with(start))
-            || ["CARGO", "LD_LIBRARY_PATH", "RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"].contains(&name)
+        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"]
+            .iter()
+            .any(|start| name.starts_with(start))
+            || [
+                "CARGO",
+                "LD_LIBRARY_PATH",
+                "RUSTUP_TOOLCHAIN",
+                "RUSTC",
+                "RUSTDOC",
+            ]
+            .contains(&name)
     };
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(ours) {
@@ -77,9 +88,14 @@ pub(crate) fn without_toolchain(program: impl AsRef<OsStr>) -> Command {
 
 /// The command as one would type it, without its environment.
 pub(crate) fn shown(command: &Command) -> String {
-    let name = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let name = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or_default();
     let words = std::iter::once(name).chain(command.get_args());
-    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {

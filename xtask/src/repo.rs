@@ -15,7 +15,9 @@ pub(crate) struct Repo {
 impl Repo {
     /// The checkout that this program was built from.
     pub(crate) fn find() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .map(Path::to_owned);
         let root = root.filter(|root| root.join("Cargo.lock").is_file());
         root.map(|root| Self { root }).ok_or_else(|| {
             Failure::new(format!("no checkout around {}", env!("CARGO_MANIFEST_DIR")))
@@ -38,6 +40,12 @@ impl Repo {
         self.root.join(".oncegate").join(path)
     }
 
+    /// cargo's folder for what runs on this machine.
+    pub(crate) fn target(&self) -> PathBuf {
+        let set = std::env::var_os("CARGO_TARGET_DIR");
+        set.map_or_else(|| self.root.join("target"), |folder| self.root.join(folder))
+    }
+
     /// A program that npm installed.
     pub(crate) fn npm_bin(&self, program: &str) -> PathBuf {
         self.root.join("node_modules/.bin").join(program)
@@ -50,7 +58,8 @@ impl Repo {
         let file = File::create(&path).while_doing(|| format!("create {}", path.display()))?;
         if file.try_lock().is_err() {
             say("another xtask is building in this checkout; waiting for it");
-            file.lock().while_doing(|| format!("lock {}", path.display()))?;
+            file.lock()
+                .while_doing(|| format!("lock {}", path.display()))?;
         }
         Ok(file)
     }

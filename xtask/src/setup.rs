@@ -27,3 +27,10 @@ pub(crate) fn toolchain(repo: &Repo) -> Result<Toolchain> {
     let tools = tools::build_tools(repo)?;
     Ok(Toolchain { compiler, tools })
 }
+
+/// Sets up all that any command needs, the browser of the tests included.
+pub(crate) fn everything(repo: &Repo) -> Result<()> {
+    let _lock = repo.lock()?;
+    toolchain(repo)?;
+    browser::chromium()
+}

@@ -21,18 +21,32 @@ impl Stamp {
         let mut hash = Sha256::new();
         for path in paths {
             let path = repo.at(path);
-            let files = if path.is_dir() { files_under(&path)? } else { vec![path] };
+            let files = if path.is_dir() {
+                files_under(&path)?
+            } else {
+                vec![path]
+            };
             for file in files {
                 let name = file.strip_prefix(repo.root()).unwrap_or(&file);
                 part(&mut hash, name.as_os_str().as_encoded_bytes());
-                part(&mut hash, &if file.is_file() { read_bytes(&file)? } else { Vec::new() });
+                part(
+                    &mut hash,
+                    &if file.is_file() {
+                        read_bytes(&file)?
+                    } else {
+                        Vec::new()
+                    },
+                );
             }
         }
         for setting in settings {
             part(&mut hash, setting.as_bytes());
         }
         let file = repo.cache("stamps").join(name);
-        Ok(Self { digest: hex(&hash.finalize()), file })
+        Ok(Self {
+            digest: hex(&hash.finalize()),
+            file,
+        })
     }
 
     /// Whether `output` is there and was made from these very inputs.

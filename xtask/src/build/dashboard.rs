@@ -1,19 +1,27 @@
 //! The dashboard: cargo, wasm-bindgen and wasm-opt, then files whose names carry their content's hash.
 //!
-//! `dashboard/index.html` is the page, with `{{js}}`, `{{wasm}}` and `{{css}}` where the addresses belong. The
-//! content security policy allows no inline script, so a small module of its own starts the program.
+//! `dashboard/index.html` is the page, with `{{js}}`, `{{wasm}}` and `{{css}}` where the addresses belong; the
+//! files beside it (`boot.js`, `icon.svg`) are named by their address there. Every file but the page is served
+//! under a name with a hash, so that a browser may keep it for good.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Made, settings};
 use crate::failure::{Context, Failure, Result};
 use crate::process::{run, say, without_toolchain};
-use crate::repo::{Repo, make_folder, read, read_bytes, remove_folder, write};
+use crate::repo::{Repo, files_under, make_folder, read, read_bytes, remove_folder, write};
 use crate::setup::Toolchain;
 use crate::stamp::{Stamp, content_hash};
 
-const INPUTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "shared", "dashboard", "xtask/src/build"];
+const INPUTS: [&str; 5] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "shared",
+    "dashboard",
+    "xtask/src/build",
+];
 
 /// Where the Worker serves the files: below the gateway's own path.
 const BASE: &str = "/_oncegate/";
@@ -25,7 +33,10 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain) -> Result<Made> {
     if stamp.holds(&output.join("index.html")) {
         return Ok(Made::Before);
     }
-    say(format!("dashboard: cargo build with {}", toolchain.compiler.version));
+    say(format!(
+        "dashboard: cargo build with {}",
+        toolchain.compiler.version
+    ));
     let bound = repo.at("target/dashboard/bound");
     remove_folder(&bound)?;
     compile(repo, toolchain, &bound)?;
@@ -36,22 +47,33 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain) -> Result<Made> {
     Ok(Made::Now)
 }
 
-/// Leaves dashboard.js and dashboard_bg.wasm in `bound`.
+/// Leaves `dashboard.js` and `dashboard_bg.wasm` in `bound`.
 fn compile(repo: &Repo, toolchain: &Toolchain, bound: &Path) -> Result<()> {
     let target = repo.at("target/dashboard");
     let mut cargo = toolchain.compiler.command(toolchain.compiler.cargo())?;
     cargo
         .current_dir(repo.root())
         .args(["build", "--package", "dashboard", "--profile", "wasm"])
-        .args(["--target", "wasm32-unknown-unknown", "-Z", "build-std=std,panic_abort"])
+        .args([
+            "--target",
+            "wasm32-unknown-unknown",
+            "-Z",
+            "build-std=std,panic_abort",
+        ])
         .env("CARGO_TARGET_DIR", &target)
         .env("RUSTFLAGS", "-Cpanic=abort");
     run(&mut cargo, "the compiler's own lines are above")?;
 
     let module = target.join("wasm32-unknown-unknown/wasm/dashboard.wasm");
     let mut bindgen = without_toolchain(&toolchain.tools.wasm_bindgen);
-    bindgen.arg(&module).args(["--target", "web", "--no-typescript", "--out-dir"]).arg(bound);
-    run(&mut bindgen, "dashboard must be a program (src/main.rs) or a cdylib")?;
+    bindgen
+        .arg(&module)
+        .args(["--target", "web", "--no-typescript", "--out-dir"])
+        .arg(bound);
+    run(
+        &mut bindgen,
+        "dashboard must be a program (src/main.rs) or a cdylib",
+    )?;
 
     let wasm = bound.join("dashboard_bg.wasm");
     let features = [
@@ -71,41 +93,83 @@ fn compile(repo: &Repo, toolchain: &Toolchain, bound: &Path) -> Result<()> {
 
 /// Copies everything under names that change with the content, and the page that names them.
 fn lay_out(repo: &Repo, bound: &Path, output: &Path) -> Result<()> {
-    let wasm = hashed(output, "dashboard", "wasm", &read_bytes(&bound.join("dashboard_bg.wasm"))?)?;
-    let glue = hashed(output, "dashboard", "js", &read_bytes(&bound.join("dashboard.js"))?)?;
-    let boot = format!(
-        "import init from \"./{glue}\";\n\
-         await init({{ module_or_path: new URL(\"./{wasm}\", import.meta.url) }});\n"
-    );
-    let boot = hashed(output, "boot", "js", boot.as_bytes())?;
-    let css = hashed(output, "style", "css", &read_bytes(&repo.at("dashboard/style.css"))?)?;
-    copy_snippets(&bound.join("snippets"), &output.join("snippets"))?;
-    let template = read(&repo.at("dashboard/index.html"))?;
-    write(&output.join("index.html"), page(&template, &boot, &wasm, &css)?)
-}
-
-/// Writes `name-HASH.extension` and returns that name.
-fn hashed(output: &Path, name: &str, extension: &str, content: &[u8]) -> Result<String> {
-    let name = format!("{name}-{}.{extension}", content_hash(content));
-    write(&output.join(&name), content)?;
-    Ok(name)
-}
-
-/// The page with absolute addresses, since it is served on paths of several depths.
-fn page(template: &str, js: &str, wasm: &str, css: &str) -> Result<String> {
-    let mut page = template.to_owned();
-    for (place, file) in [("{{js}}", js), ("{{wasm}}", wasm), ("{{css}}", css)] {
-        page = page.replace(place, &format!("{BASE}{file}"));
+    let mut page = read(&repo.at("dashboard/index.html"))?;
+    let sources = [
+        ("{{js}}", bound.join("dashboard.js")),
+        ("{{wasm}}", bound.join("dashboard_bg.wasm")),
+        ("{{css}}", repo.at("dashboard/style.css")),
+    ];
+    for (place, file) in sources {
+        page = page.replace(place, &hashed(output, &file)?);
     }
-    match page.find("{{").or_else(|| page.find(&format!("{BASE}{}", &BASE[1..]))) {
-        None if page.contains(js) && page.contains(css) => Ok(page),
-        None => Err(Failure::new("dashboard/index.html does not name {{js}} and {{css}}")),
-        Some(at) => {
-            let found: String = page[at..].chars().take(40).collect();
-            Err(Failure::new(format!("dashboard/index.html has {found:?}"))
-                .remedy("use {{js}}, {{wasm}} and {{css}} as whole addresses"))
+    for file in beside_the_page(repo)? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        page = page.replace(&format!("{BASE}{name}"), &hashed(output, &file)?);
+    }
+    copy_snippets(&bound.join("snippets"), &output.join("snippets"))?;
+    check_page(&page)?;
+    write(&output.join("index.html"), page)
+}
+
+/// Scripts and pictures that lie beside index.html and are named there by their address.
+fn beside_the_page(repo: &Repo) -> Result<Vec<PathBuf>> {
+    const KINDS: [&str; 6] = ["js", "svg", "png", "ico", "webmanifest", "woff2"];
+    let folder = repo.at("dashboard");
+    let mut files = files_under(&folder)?;
+    files.retain(|file| {
+        file.parent() == Some(&folder)
+            && file
+                .extension()
+                .is_some_and(|kind| KINDS.contains(&&*kind.to_string_lossy()))
+    });
+    Ok(files)
+}
+
+/// Writes the file as `name-HASH.extension` and answers its address, which is absolute: the page is served on
+/// paths of several depths.
+fn hashed(output: &Path, file: &Path) -> Result<String> {
+    let content = read_bytes(file)?;
+    let part = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, extension) = (part(file.file_stem()), part(file.extension()));
+    let name = format!(
+        "{}-{}.{extension}",
+        stem.trim_end_matches("_bg"),
+        content_hash(&content)
+    );
+    write(&output.join(&name), content)?;
+    Ok(format!("{BASE}{name}"))
+}
+
+/// Refuses a page with a place that nothing fills, or without its program or style.
+fn check_page(page: &str) -> Result<()> {
+    if let Some(at) = page.find("{{") {
+        let found: String = page[at..]
+            .chars()
+            .take_while(|char| *char != '"')
+            .take(40)
+            .collect();
+        return Err(Failure::new(format!(
+            "dashboard/index.html has {found:?}, which nothing fills"
+        ))
+        .remedy("use {{js}}, {{wasm}} and {{css}} as whole addresses"));
+    }
+    for (place, start, extension) in [
+        ("js", "dashboard-", ".js"),
+        ("wasm", "dashboard-", ".wasm"),
+        ("css", "style-", ".css"),
+    ] {
+        let named = |address: &str| address.starts_with(start) && address.ends_with(extension);
+        if !page
+            .split(['"', '\''])
+            .filter_map(|word| word.strip_prefix(BASE))
+            .any(named)
+        {
+            return Err(Failure::new(format!(
+                "dashboard/index.html does not name {{{{{place}}}}}"
+            )));
         }
     }
+    Ok(())
 }
 
 /// wasm-bindgen's own small modules, in their folders, whose names carry a hash already.
@@ -113,7 +177,7 @@ fn copy_snippets(from: &Path, to: &Path) -> Result<()> {
     if !from.is_dir() {
         return Ok(());
     }
-    for file in crate::repo::files_under(from)? {
+    for file in files_under(from)? {
         let target = to.join(file.strip_prefix(from).unwrap_or(&file));
         if let Some(folder) = target.parent() {
             make_folder(folder)?;
@@ -127,19 +191,25 @@ fn copy_snippets(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_page_names_its_files_by_whole_addresses() {
-        let page = page("<a {{css}}><b {{js}}><i {{wasm}}>", "b-1.js", "d-2.wasm", "s-3.css");
-        assert_eq!(
-            page.unwrap(),
-            "<a /_oncegate/s-3.css><b /_oncegate/b-1.js><i /_oncegate/d-2.wasm>"
-        );
+    #[track_caller]
+    fn check(page: &str, refused: Option<&str>) {
+        let outcome = check_page(page).err().map(|failure| failure.to_string());
+        match refused {
+            None => assert_eq!(outcome, None),
+            Some(why) => assert!(
+                outcome.as_ref().is_some_and(|text| text.contains(why)),
+                "{outcome:?}"
+            ),
+        }
     }
 
     #[test]
-    fn an_unknown_or_missing_place_is_refused() {
-        assert!(page("{{js}} {{css}} {{title}}", "b.js", "d.wasm", "s.css").is_err());
-        assert!(page("{{js}}", "b.js", "d.wasm", "s.css").is_err());
-        assert!(page("/_oncegate/{{js}} {{css}}", "b.js", "d.wasm", "s.css").is_err());
+    fn a_page_names_its_program_and_style_and_nothing_unknown() {
+        let page = "<a href=\"/_oncegate/style-1.css\"><b src='/_oncegate/dashboard-2.js' w='/_oncegate/dashboard-3.wasm'>";
+        check(page, None);
+        check(&format!("{page} \"{{{{title}}}}\""), Some("{{title}}"));
+        check(&page.replace("style-1", "other"), Some("{{css}}"));
+        check(&page.replace("-2.js", "-2.mjs"), Some("{{js}}"));
+        check(&page.replace(".wasm", ".was"), Some("{{wasm}}"));
     }
 }

@@ -7,7 +7,13 @@ use crate::repo::{Repo, make_folder, read};
 use crate::setup::Toolchain;
 use crate::stamp::Stamp;
 
-const INPUTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "shared", "edge", "xtask/src/build"];
+const INPUTS: [&str; 5] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "shared",
+    "edge",
+    "xtask/src/build",
+];
 
 /// The exceptions that workerd knows; LLVM's newer encoding is refused there.
 const RUSTFLAGS: &str = "-Cllvm-args=-wasm-use-legacy-eh";
@@ -20,7 +26,11 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain, edge: Edge) -> Result<Ma
     if stamp.holds(&entry) {
         return Ok(Made::Before);
     }
-    say(format!("{}: worker-build with {}", edge.what(), toolchain.compiler.version));
+    say(format!(
+        "{}: worker-build with {}",
+        edge.what(),
+        toolchain.compiler.version
+    ));
     make_folder(&folder)?;
     let tools = &toolchain.tools;
     let mut command = toolchain.compiler.command(&tools.worker_build)?;
@@ -51,8 +61,11 @@ fn check_entry(script: &str) -> Result<()> {
     if script.contains("this.ctx.waitUntil(") {
         return Ok(());
     }
-    Err(Failure::new("the built entry point does not call waitUntil on its response")
-        .remedy("look how this worker-build honours RUN_TO_COMPLETION, in xtask/src/build/edge.rs"))
+    Err(
+        Failure::new("the built entry point does not call waitUntil on its response").remedy(
+            "look how this worker-build honours RUN_TO_COMPLETION, in xtask/src/build/edge.rs",
+        ),
+    )
 }
 
 #[cfg(test)]

@@ -38,12 +38,16 @@ fn hold(what: &str, folder: &str, kb: f64, limit: Option<f64>) -> Result<()> {
         say(format!("{what}: {kb:.1} kB gzip in {folder}"));
         return Ok(());
     };
-    say(format!("{what}: {kb:.1} kB gzip in {folder} (limit {limit:.0} kB)"));
+    say(format!(
+        "{what}: {kb:.1} kB gzip in {folder} (limit {limit:.0} kB)"
+    ));
     if kb <= limit {
         return Ok(());
     }
-    Err(Failure::new(format!("{what} is {kb:.1} kB gzip, more than {limit:.0} kB"))
-        .remedy("look for a new dependency or a generic function compiled many times (`twiggy top`)"))
+    Err(Failure::new(format!(
+        "{what} is {kb:.1} kB gzip, more than {limit:.0} kB"
+    ))
+    .remedy("look for a new dependency or a generic function compiled many times (`twiggy top`)"))
 }
 
 fn gzipped_kb(files: &[PathBuf]) -> Result<f64> {

@@ -38,7 +38,9 @@ impl WasmCompiler {
     /// A command of this compiler's `cargo` or of a tool that calls `cargo`; std can be built with it.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
         let mut command = without_toolchain(program);
-        command.env("PATH", process::path_with(&self.shims)?).env("RUSTC_BOOTSTRAP", "1");
+        command
+            .env("PATH", process::path_with(&self.shims)?)
+            .env("RUSTC_BOOTSTRAP", "1");
         if let Some(linker) = self.linker {
             command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
         }
@@ -55,14 +57,28 @@ impl WasmCompiler {
 pub(crate) fn wasm(repo: &Repo) -> Result<WasmCompiler> {
     let choice = env::var(CHOICE).unwrap_or_default();
     let (bin, linker) = match choice.as_str() {
-        "rustup" => (rustup().or_else(install_rustup).ok_or_else(no_rustup)?, None),
-        "debian" => (debian().map_or_else(install_debian, Ok)?, Some(DEBIAN_LINKER)),
+        "rustup" => (
+            rustup().or_else(install_rustup).ok_or_else(no_rustup)?,
+            None,
+        ),
+        "debian" => (
+            debian().map_or_else(install_debian, Ok)?,
+            Some(DEBIAN_LINKER),
+        ),
         "" => first_that_works()?,
-        other => return Err(Failure::new(format!("{CHOICE} is {other:?}, not rustup or debian"))),
+        other => {
+            return Err(Failure::new(format!(
+                "{CHOICE} is {other:?}, not rustup or debian"
+            )));
+        }
     };
     let version = process::output(without_toolchain(bin.join("rustc")).arg("--version"))?;
     let shims = write_shims(repo, &bin)?;
-    Ok(WasmCompiler { version, shims, linker })
+    Ok(WasmCompiler {
+        version,
+        shims,
+        linker,
+    })
 }
 
 fn first_that_works() -> Result<(PathBuf, Option<&'static str>)> {
@@ -85,7 +101,8 @@ fn rustup() -> Option<PathBuf> {
     let home = process::output(without_toolchain("rustup").args(["show", "home"])).ok()?;
     let toolchains = fs::read_dir(Path::new(&home).join("toolchains")).ok()?;
     let named = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NIGHTLY))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(NIGHTLY))
     };
     let folder = toolchains.flatten().map(|entry| entry.path()).find(named)?;
     let sources = folder.join("lib/rustlib/src/rust/library/std/src/lib.rs");
@@ -95,10 +112,24 @@ fn rustup() -> Option<PathBuf> {
 
 fn install_rustup() -> Option<PathBuf> {
     on_path("rustup")?;
-    say(format!("wasm compiler: rustup installs {NIGHTLY} with rust-src (once)"));
+    say(format!(
+        "wasm compiler: rustup installs {NIGHTLY} with rust-src (once)"
+    ));
     let installed = without_toolchain("rustup")
-        .args(["toolchain", "install", NIGHTLY, "--profile", "minimal", "--no-self-update"])
-        .args(["--component", "rust-src", "--target", "wasm32-unknown-unknown"])
+        .args([
+            "toolchain",
+            "install",
+            NIGHTLY,
+            "--profile",
+            "minimal",
+            "--no-self-update",
+        ])
+        .args([
+            "--component",
+            "rust-src",
+            "--target",
+            "wasm32-unknown-unknown",
+        ])
         .status();
     if installed.is_ok_and(|status| status.success()) {
         return rustup();
@@ -108,13 +139,19 @@ fn install_rustup() -> Option<PathBuf> {
 }
 
 fn no_rustup() -> Failure {
-    Failure::new(format!("rustup has no {NIGHTLY} and cannot install it"))
-        .remedy(format!("check the network, or unset {CHOICE} to use Debian's compiler"))
+    Failure::new(format!("rustup has no {NIGHTLY} and cannot install it")).remedy(format!(
+        "check the network, or unset {CHOICE} to use Debian's compiler"
+    ))
 }
 
 /// Debian's `bin`, if compiler, sources and linker are there.
 fn debian() -> Option<PathBuf> {
-    let there = ["/usr/bin/cargo", "/usr/bin/rustc", DEBIAN_SOURCES, DEBIAN_LINKER];
+    let there = [
+        "/usr/bin/cargo",
+        "/usr/bin/rustc",
+        DEBIAN_SOURCES,
+        DEBIAN_LINKER,
+    ];
     let recent = || {
         let version = process::output(Command::new("/usr/bin/rustc").arg("--version"));
         version.is_ok_and(|version| minor_version(&version).is_some_and(|minor| minor >= 95))
@@ -131,13 +168,20 @@ fn install_debian() -> Result<PathBuf> {
         ))
     })?;
     debian().ok_or_else(|| {
-        Failure::new(format!("{DEBIAN_SOURCES} is missing after installing rust-web-src"))
+        Failure::new(format!(
+            "{DEBIAN_SOURCES} is missing after installing rust-web-src"
+        ))
     })
 }
 
 /// The 96 of `rustc 1.96.0 (…)`.
 fn minor_version(version: &str) -> Option<u32> {
-    version.strip_prefix("rustc 1.")?.split('.').next()?.parse().ok()
+    version
+        .strip_prefix("rustc 1.")?
+        .split('.')
+        .next()?
+        .parse()
+        .ok()
 }
 
 fn write_shims(repo: &Repo, bin: &Path) -> Result<PathBuf> {
@@ -173,7 +217,10 @@ mod tests {
 
     #[test]
     fn a_minor_version_is_read_or_refused() {
-        assert_eq!(minor_version("rustc 1.96.0 (ac68faa20 2026-05-25)"), Some(96));
+        assert_eq!(
+            minor_version("rustc 1.96.0 (ac68faa20 2026-05-25)"),
+            Some(96)
+        );
         assert_eq!(minor_version("clang 1.96.0"), None);
     }
 }

@@ -23,6 +23,14 @@ pub(crate) fn install(what: &str, packages: &[&str]) -> Result<()> {
         command.env("DEBIAN_FRONTEND", "noninteractive").arg("-q");
         command
     };
-    run(apt().arg("update"), "check the network, then run this again")?;
-    run(apt().args(["install", "--yes", "--no-install-recommends"]).args(packages), &by_hand)
+    run(
+        apt().arg("update"),
+        "check the network, then run this again",
+    )?;
+    run(
+        apt()
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(packages),
+        &by_hand,
+    )
 }

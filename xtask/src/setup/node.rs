@@ -42,14 +42,16 @@ pub(crate) fn esbuild(repo: &Repo) -> Result<PathBuf> {
 /// The version of a pinned package, for stamps and messages.
 pub(crate) fn version(repo: &Repo, package: &str) -> Result<String> {
     let manifest = read(&repo.at("node_modules").join(package).join("package.json"))?;
-    let manifest: serde_json::Value = serde_json::from_str(&manifest)
-        .map_err(|error| Failure::new(format!("failed to read {package}'s package.json: {error}")))?;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).map_err(|error| {
+        Failure::new(format!("failed to read {package}'s package.json: {error}"))
+    })?;
     Ok(manifest["version"].as_str().unwrap_or("unknown").to_owned())
 }
 
 fn check_node() -> Result<()> {
     let (major, minor) = NODE_MIN;
-    let remedy = format!("install Node {major} or newer (https://nodejs.org, or your system's nodejs)");
+    let remedy =
+        format!("install Node {major} or newer (https://nodejs.org, or your system's nodejs)");
     let version = process::output(Command::new("node").arg("--version"))
         .map_err(|_| Failure::new("`node` is not installed").remedy(&remedy))?;
     if parse(&version).is_some_and(|found| found >= NODE_MIN) {

@@ -31,18 +31,34 @@ pub(crate) fn build_tools(repo: &Repo) -> Result<Tools> {
     let missing_bindgen = !is_version(&wasm_bindgen, &bindgen);
     let missing_worker_build = !is_version(&worker_build, WORKER_BUILD);
     if missing_worker_build {
-        say(format!("build tools: compiling worker-build {WORKER_BUILD} (some minutes, once)"));
+        say(format!(
+            "build tools: compiling worker-build {WORKER_BUILD} (some minutes, once)"
+        ));
         install(repo, &root, &["worker-build", "--version", WORKER_BUILD])?;
     }
     if missing_bindgen {
-        say(format!("build tools: compiling wasm-bindgen {bindgen} (a minute or two, once)"));
+        say(format!(
+            "build tools: compiling wasm-bindgen {bindgen} (a minute or two, once)"
+        ));
         // Without --locked: the lock file that this package ships does not resolve.
-        install(repo, &root, &["wasm-bindgen-cli", "--version", &bindgen, "--bin", "wasm-bindgen"])?;
+        install(
+            repo,
+            &root,
+            &[
+                "wasm-bindgen-cli",
+                "--version",
+                &bindgen,
+                "--bin",
+                "wasm-bindgen",
+            ],
+        )?;
     }
     remove_folder(&repo.cache("tools-target"))?;
     let binaryen = super::node::version(repo, "binaryen")?;
     Ok(Tools {
-        versions: format!("worker-build {WORKER_BUILD}, wasm-bindgen {bindgen}, binaryen {binaryen}"),
+        versions: format!(
+            "worker-build {WORKER_BUILD}, wasm-bindgen {bindgen}, binaryen {binaryen}"
+        ),
         worker_build,
         wasm_bindgen,
         wasm_opt: repo.npm_bin("wasm-opt"),
@@ -52,11 +68,20 @@ pub(crate) fn build_tools(repo: &Repo) -> Result<Tools> {
 
 fn install(repo: &Repo, root: &Path, package: &[&str]) -> Result<()> {
     let mut cargo = without_toolchain("cargo");
-    cargo.arg("install").args(package).args(["--debug", "--force", "--root"]).arg(root);
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_TARGET_DIR", repo.cache("tools-target"));
+    cargo
+        .arg("install")
+        .args(package)
+        .args(["--debug", "--force", "--root"])
+        .arg(root);
+    cargo
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_TARGET_DIR", repo.cache("tools-target"));
     // Outside the checkout's workspace and its lock.
     cargo.current_dir(repo.cache(""));
-    run(&mut cargo, "check the network and run this again; cargo's own lines are above")
+    run(
+        &mut cargo,
+        "check the network and run this again; cargo's own lines are above",
+    )
 }
 
 fn is_version(program: &Path, version: &str) -> bool {
@@ -70,9 +95,16 @@ fn locked_version(lock: &str, package: &str) -> Result<String> {
     let table: toml::Table = lock
         .parse()
         .map_err(|error| Failure::new(format!("failed to read Cargo.lock: {error}")))?;
-    let packages = table.get("package").and_then(toml::Value::as_array).into_iter().flatten();
-    let mut named = packages.filter(|entry| entry.get("name").and_then(toml::Value::as_str) == Some(package));
-    let version = named.next().and_then(|entry| entry.get("version")?.as_str().map(str::to_owned));
+    let packages = table
+        .get("package")
+        .and_then(toml::Value::as_array)
+        .into_iter()
+        .flatten();
+    let mut named =
+        packages.filter(|entry| entry.get("name").and_then(toml::Value::as_str) == Some(package));
+    let version = named
+        .next()
+        .and_then(|entry| entry.get("version")?.as_str().map(str::to_owned));
     version.ok_or_else(|| {
         Failure::new(format!("Cargo.lock has no package {package}"))
             .remedy("`git checkout Cargo.lock`, or `cargo metadata` to write it anew")
