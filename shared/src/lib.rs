@@ -31,4 +31,5 @@ pub mod series;
 pub mod store;
 pub mod stored;
 pub mod time;
+pub mod webhook;
 pub mod wire;
