@@ -11,7 +11,7 @@ pub use arguments::Arguments;
 pub use credentials::Credentials;
 
 use crate::client::Client;
-use crate::origin::{Effect, Origin};
+use crate::origin::{Effect, Origin, Repeats};
 use crate::process::{Group, listens};
 use crate::session::QUIET;
 use crate::{repository, traffic};
@@ -95,7 +95,7 @@ async fn origin_url(arguments: &Arguments) -> Result<String, String> {
         check_origin(url).await?;
         return Ok(url.clone());
     }
-    let origin = Origin::start_with(print_effect)
+    let origin = Origin::start_with(Repeats::Deduped, print_effect)
         .await
         .map_err(|error| format!("failed to start the sample origin: {error}"))?;
     Ok(origin.url())

@@ -19,6 +19,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+/// So many requests and effects are remembered; a demo that runs for days forgets the oldest.
+const LOG_MAX: usize = 100_000;
+
 /// One effect: something that happened and cannot be taken back.
 #[derive(Debug, Clone)]
 pub struct Effect {
@@ -41,6 +44,16 @@ struct Shared {
     log: Mutex<Log>,
     serial: AtomicU64,
     on_effect: Box<OnEffect>,
+    repeats: Repeats,
+}
+
+/// What the origin does when an operation comes that it has done already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// It does it again: what the gateway is there to prevent shows as a second effect.
+    Done,
+    /// It answers what it answered the first time: `origin_dedupes`.
+    Deduped,
 }
 
 /// A running origin. It stops when the process ends.
@@ -56,7 +69,7 @@ impl Origin {
     /// # Panics
     /// When loopback has no port to give.
     pub async fn start() -> Self {
-        match Self::start_with(|_effect| {}).await {
+        match Self::start_with(Repeats::Done, |_effect| {}).await {
             Ok(origin) => origin,
             Err(error) => panic!("failed to start an origin on loopback: {error}"),
         }
@@ -64,6 +77,7 @@ impl Origin {
 
     /// Starts one that tells of every effect.
     pub async fn start_with(
+        repeats: Repeats,
         on_effect: impl Fn(&Effect) + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -72,6 +86,7 @@ impl Origin {
             log: Mutex::default(),
             serial: AtomicU64::new(0),
             on_effect: Box::new(on_effect),
+            repeats,
         });
         let server = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -200,19 +215,36 @@ impl Shared {
     }
 
     fn arrive(&self, seen: &Seen) {
-        self.log(|log| log.seen.push(seen.clone()));
+        self.log(|log| remember(&mut log.seen, seen.clone()));
     }
 
+    // The effect that answers this request: its own, or the one that an earlier attempt had.
     fn effect(&self, seen: &Seen) -> Effect {
+        if let (Repeats::Deduped, Some(operation)) =
+            (self.repeats, seen.header("oncegate-operation"))
+        {
+            let earlier =
+                |effect: &&Effect| effect.seen.header("oncegate-operation") == Some(operation);
+            if let Some(done) = self.log(|log| log.effects.iter().rev().find(earlier).cloned()) {
+                return done;
+            }
+        }
         let serial = self.serial.fetch_add(1, Ordering::SeqCst) + 1;
         let effect = Effect {
             serial,
             seen: seen.clone(),
         };
-        self.log(|log| log.effects.push(effect.clone()));
+        self.log(|log| remember(&mut log.effects, effect.clone()));
         (self.on_effect)(&effect);
         effect
     }
+}
+
+fn remember<T>(log: &mut Vec<T>, entry: T) {
+    if log.len() >= LOG_MAX {
+        log.drain(..LOG_MAX / 2);
+    }
+    log.push(entry);
 }
 
 async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
@@ -241,11 +273,10 @@ async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> boo
     if plan.cut == Some(Cut::BeforeEffect) {
         return false;
     }
-    let serial = if plan.idle {
-        0
-    } else {
-        shared.effect(seen).serial
-    };
+    let done = (!plan.idle).then(|| shared.effect(seen));
+    let (seen, serial) = done
+        .as_ref()
+        .map_or((seen, 0), |effect| (&effect.seen, effect.serial));
     let bytes = answer::bytes(&plan, seen, serial);
     match plan.cut {
         Some(Cut::BeforeEffect | Cut::AfterEffect) => false,
