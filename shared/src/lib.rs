@@ -18,6 +18,7 @@ pub mod live;
 pub mod media;
 pub mod metrics;
 pub mod openmetrics;
+pub mod path;
 pub mod placement;
 pub mod pointer;
 pub mod policy;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
+use crate::media::is_token_byte;
 use crate::quote::quoted;
 
 /// The most bytes of a tenant's name (X5): the digest form below takes 71.
@@ -20,6 +21,11 @@ pub const TENANT_BYTES_MAX: usize = 128;
 pub const ROUTE_NAME_BYTES_MAX: usize = 48;
 /// The most bytes of an operation's key (X5): twice K2's longest key, since event ids are the sender's to choose.
 pub const OPERATION_KEY_BYTES_MAX: usize = 512;
+
+/// The most bytes of a header's name (X5).
+pub const HEADER_NAME_BYTES_MAX: usize = 64;
+/// The most bytes of a secret's name (X5).
+pub const SECRET_NAME_BYTES_MAX: usize = 64;
 
 /// A text that cannot name a tenant, a route or an operation, or a table of credentials that cannot be one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,11 +42,33 @@ pub enum ScopeError {
         /// The offending text, quoted.
         found: String,
     },
+    /// Not an origin's name.
+    #[error("origin name {found} is not 1 to {ROUTE_NAME_BYTES_MAX} of a-z, 0-9, \"_\" and \"-\"")]
+    OriginName {
+        /// The offending text, quoted.
+        found: String,
+    },
+    /// Not a header's name.
+    #[error(
+        "header name {found} is not 1 to {HEADER_NAME_BYTES_MAX} of the characters of RFC 9110"
+    )]
+    HeaderName {
+        /// The offending text, quoted.
+        found: String,
+    },
     /// Not an operation's key.
     #[error("key {found} is not 1 to {OPERATION_KEY_BYTES_MAX} bytes without control characters")]
     OperationKey {
         /// The offending text, quoted.
         found: String,
+    },
+    /// Not a secret's name. What was found may be the secret itself, so it is not repeated (X4).
+    #[error(
+        "a text of {bytes} bytes is not 1 to {SECRET_NAME_BYTES_MAX} of A-Z, 0-9 and \"_\", with a letter first"
+    )]
+    SecretName {
+        /// The length of the offending text.
+        bytes: usize,
     },
     /// Not the digest of a credential. What was found may be the credential itself, so it is not repeated (X4).
     #[error("a credential's entry is not the 64 hex digits of a sha-256 but {bytes} bytes of text")]
@@ -115,10 +143,72 @@ checked_text!(
 checked_text!(
     /// The name and id of one protected endpoint: `[a-z0-9_-]{1,48}`. It never changes meaning.
     RouteName,
-    |text| (1..=ROUTE_NAME_BYTES_MAX).contains(&text.len())
-        && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-')),
+    is_name,
     RouteName
 );
+
+checked_text!(
+    /// The name of an origin in the configuration: `[a-z0-9_-]{1,48}`.
+    OriginName,
+    is_name,
+    OriginName
+);
+
+fn is_name(text: &str) -> bool {
+    (1..=ROUTE_NAME_BYTES_MAX).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
+}
+
+/// The name of a header, in lower case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeaderName(String);
+
+impl HeaderName {
+    /// Takes a name in any case.
+    pub fn parse(text: &str) -> Result<Self, ScopeError> {
+        let valid =
+            (1..=HEADER_NAME_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_token_byte);
+        if !valid {
+            return Err(ScopeError::HeaderName {
+                found: quoted(text.as_bytes()),
+            });
+        }
+        Ok(Self(text.to_ascii_lowercase()))
+    }
+
+    /// The name in lower case.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The name of a secret: `[A-Z][A-Z0-9_]{0,63}`, so that a secret is hardly taken for its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretName(String);
+
+impl SecretName {
+    /// Takes a name; what is none is not repeated in the error (X4).
+    pub fn parse(text: &str) -> Result<Self, ScopeError> {
+        let valid = (1..=SECRET_NAME_BYTES_MAX).contains(&text.len())
+            && text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text
+                .bytes()
+                .all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'));
+        if !valid {
+            return Err(ScopeError::SecretName { bytes: text.len() });
+        }
+        Ok(Self(text.to_string()))
+    }
+
+    /// The name itself.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 checked_text!(
     /// What names one operation inside (tenant, route): the Idempotency-Key or the event id (P2, K4).
@@ -276,6 +366,30 @@ mod tests {
         );
         assert!(RouteName::parse(&"a".repeat(48)).is_ok());
         assert!(RouteName::parse(&"a".repeat(49)).is_err());
+    }
+
+    #[test]
+    fn headers_are_named_in_lower_case() {
+        assert_eq!(HeaderName::parse("X-Tenant").unwrap().as_str(), "x-tenant");
+        for text in ["", "a b", "a:", "é", &"a".repeat(65)] {
+            assert!(HeaderName::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_place_of_its_name_is_refused_and_not_repeated() {
+        assert_eq!(SecretName::parse("STRIPE_2").unwrap().as_str(), "STRIPE_2");
+        for text in ["", "whsec_x", "2X", "_X", "A-B", &"A".repeat(65)] {
+            assert_eq!(
+                SecretName::parse(text),
+                Err(ScopeError::SecretName { bytes: text.len() })
+            );
+        }
+        assert!(OriginName::parse("sample").is_ok());
+        check(
+            OriginName::parse("A"),
+            Err("origin name \"A\" is not 1 to 48 of a-z, 0-9, \"_\" and \"-\""),
+        );
     }
 
     #[test]

@@ -2,11 +2,17 @@
 //! outcome. Checked on construction, so that no decision checks it again.
 //!
 //! [`Policy`] travels to the object that keeps the records with each *begin*, and is kept there, so that its
-//! alarm works without a request. Not the parsing of configuration and
+//! alarm works without a request; [`Route`] stays in the Worker. Not the parsing of configuration and
 //! its mistakes (`config`).
+
+mod route;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::route::{
+    ApiRoute, EXCEPTIONS_MAX, Exception, KeyException, Method, MovedTo, Route, RouteError,
+    RouteKind, RouteParts, SECRETS_MAX, StatusMove, TOLERANCE_MAX, TenantSource, WebhookRoute,
+};
 use crate::time::{Millis, Timestamp};
 
 /// L2: how long a claim is held when the route says nothing.
