@@ -326,18 +326,15 @@ pub fn suspend(
     };
     match record.state {
         State::Completed { .. } => (Suspend::AlreadyRecorded, Change::Keep),
-        State::Indeterminate { unknown, .. } => (Suspend::AlreadySuspended(unknown), Change::Keep),
-        State::InProgress { lease_until } => {
-            let unknown = Unknown {
-                since: now,
-                cause,
-                number: record.number,
-            };
+        State::Indeterminate { unknown, .. } if unknown.is_said_by(record.number) => {
+            (Suspend::AlreadySuspended(unknown), Change::Keep)
+        }
+        // The alarm saw the lease end first: the attempt's own word says more.
+        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => {
+            let since = record.unknown(now).map_or(now, |unknown| unknown.since);
+            let unknown = Unknown { since, cause, number: record.number };
             end_attempt(&mut record, Ending::Unknown(cause), now);
-            record.state = State::Indeterminate {
-                unknown,
-                lease_until,
-            };
+            record.state = State::Indeterminate { unknown, lease_until };
             (Suspend::Suspended(unknown), Change::Save(record))
         }
     }
@@ -475,3 +472,6 @@ fn end_attempt(record: &mut Record, ending: Ending, at: Timestamp) {
         last.end = Some(AttemptEnd { at, ending });
     }
 }
+
+#[cfg(test)]
+mod tests;

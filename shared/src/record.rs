@@ -235,6 +235,12 @@ impl Unknown {
             number,
         }
     }
+
+    /// Whether the last attempt itself, or an earlier one before it, gave the reason; a lease that ran out is nobody's word.
+    #[must_use]
+    pub fn is_said_by(&self, last: AttemptNumber) -> bool {
+        self.number != last || self.cause != UnknownCause::LeaseRanOut
+    }
 }
 
 impl Record {
