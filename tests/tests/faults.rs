@@ -1,0 +1,126 @@
+//! Faults inside the gateway, planted behind the build feature `testing`: it answers, lives, and forgets nothing.
+
+use std::time::Duration;
+use tests::keys::key;
+use tests::plan::Plan;
+use tests::session::Session;
+use tests::settings::{Settings, api_route};
+use tokio::sync::OnceCell;
+
+async fn gateway() -> &'static Session {
+    static SESSION: OnceCell<Session> = OnceCell::const_new();
+    SESSION
+        .get_or_init(|| {
+            Session::start(Settings::new("faults").route("orders", &api_route("/v1/orders", "")))
+        })
+        .await
+}
+
+#[test]
+fn the_sql_store_in_a_real_object_keeps_the_contract_of_stores() {
+    tests::run(async {
+        let session = gateway().await;
+        let answer = session
+            .http()
+            .post("/_oncegate/test/store-contract")
+            .send()
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let cases = answer.json();
+        let cases = cases.as_array().expect("a list of cases that passed");
+        assert!(cases.len() >= 5, "too few cases to be the suite: {cases:?}");
+        for case in cases {
+            assert!(case.as_str().is_some_and(|name| !name.is_empty()), "{case}");
+        }
+    });
+}
+
+#[test]
+fn a_panic_in_the_object_is_a_500_within_a_second_and_siblings_are_answered() {
+    tests::run(async {
+        let session = gateway().await;
+        let (client, _tenant) = session.fresh_tenant();
+        let gate = key("gate");
+        let sibling = client
+            .post("/v1/orders")
+            .key(&key("sibling"))
+            .plan(&Plan::gate(&gate))
+            .start();
+        session.origin.arrived(sibling.number).await;
+        let call = client.post("/v1/orders").key(&key("panic"));
+        for _ in 0..3 {
+            let panicked = call
+                .clone()
+                .header("Oncegate-Test", "panic-in-object")
+                .send()
+                .await;
+            panicked.assert_problem(500, "internal", "same-key");
+            assert!(
+                panicked.took < Duration::from_secs(1),
+                "a panic took {:?}",
+                panicked.took
+            );
+            assert_eq!(session.origin.seen(panicked.number).len(), 0);
+        }
+        // The object lives: it takes new work, and the sibling's claim is still there.
+        call.send().await.assert_created();
+        session.origin.open(&gate);
+        sibling.answer().await.assert_created();
+    });
+}
+
+#[test]
+fn a_panic_in_the_worker_is_a_500_within_a_second() {
+    tests::run(async {
+        let session = gateway().await;
+        let call = session.client("acme").post("/v1/orders").key(&key("panic"));
+        let panicked = call
+            .clone()
+            .header("Oncegate-Test", "panic-in-worker")
+            .send()
+            .await;
+        assert_eq!(panicked.status, 500, "{}", panicked.text());
+        assert!(
+            panicked.took < Duration::from_secs(1),
+            "a panic took {:?}",
+            panicked.took
+        );
+        call.send().await.assert_created();
+    });
+}
+
+#[test]
+fn the_hooks_are_not_in_what_is_deployed() {
+    tests::run(async {
+        let settings = Settings::new("deployed")
+            .route("orders", &api_route("/v1/orders", ""))
+            .production();
+        let session = Session::start(settings).await;
+        let client = session.client("acme");
+        for fault in [
+            "panic-in-object",
+            "panic-in-worker",
+            "begin-fails",
+            "complete-fails",
+            "begin-unanswered",
+        ] {
+            let call = client.post("/v1/orders").key(&key("deployed"));
+            call.header("Oncegate-Test", fault)
+                .send()
+                .await
+                .assert_created();
+        }
+        let contract = client.post("/_oncegate/test/store-contract").send().await;
+        assert!(
+            contract.status == 404 || contract.status == 405,
+            "{} {}",
+            contract.status,
+            contract.text()
+        );
+        let rows = client
+            .get("/_oncegate/test/rows?tenant=acme&route=orders&shard=0")
+            .send()
+            .await;
+        assert_eq!(rows.status, 404, "{}", rows.text());
+    });
+}
