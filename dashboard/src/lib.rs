@@ -1,1 +1,27 @@
-//! dashboard
+//! What operators see of Oncegate, rendered in the browser from the gateway's JSON.
+//!
+//! `app` has routes and layout, `api` is the only fetcher, `live` asks again and again, `browser` is the rest of what is
+//! asked of the browser; `pages` fetch, `components` show, `view` computes. The state of a page lies in its address.
+//!
+//! Not here: any decision about operations. The gateway makes them; this shows them.
+
+#![expect(
+    unreachable_pub,
+    reason = "leptos' #[component] widens the functions that it is put on"
+)]
+
+mod api;
+mod app;
+mod browser;
+mod components;
+mod live;
+mod pages;
+mod view;
+
+use leptos::mount::mount_to_body;
+
+/// Draws the dashboard into the page's body.
+pub fn start() {
+    console_error_panic_hook::set_once();
+    mount_to_body(app::App);
+}

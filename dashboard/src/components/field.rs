@@ -1,0 +1,81 @@
+//! Labelled fields of the filters.
+
+use leptos::prelude::*;
+use shared::time::Timestamp;
+
+use crate::view::age;
+
+/// A choice among names that are known while the page lives.
+#[component]
+pub(crate) fn Choice(
+    /// What is chosen.
+    label: &'static str,
+    /// The hook for tests, and the field's id.
+    test: &'static str,
+    /// The entry that leaves all in.
+    all: &'static str,
+    /// Values with their labels.
+    #[prop(into)]
+    options: Signal<Vec<(String, String)>>,
+    /// The chosen value; empty for all.
+    #[prop(into)]
+    value: Signal<String>,
+    /// Called with a new choice.
+    choose: Callback<String>,
+) -> impl IntoView {
+    // A value from the address stays choosable before the names are known, and when its name is gone.
+    let offered = Memo::new(move |_| {
+        let mut offered = options.get();
+        let value = value.get();
+        if !value.is_empty() && !offered.iter().any(|(known, _)| *known == value) {
+            offered.push((value.clone(), value));
+        }
+        offered
+    });
+    view! {
+        <label class="field">
+            <span>{label}</span>
+            <select data-test=test on:change=move |event| choose.run(event_target_value(&event))>
+                <option value="" prop:selected=move || value.with(String::is_empty)>{all}</option>
+                <For each=move || offered.get() key=Clone::clone let((name, shown))>
+                    {
+                        let this = name.clone();
+                        view! {
+                            <option value=name prop:selected=move || value.with(|value| *value == this)>
+                                {shown}
+                            </option>
+                        }
+                    }
+                </For>
+            </select>
+        </label>
+    }
+}
+
+/// A moment in UTC.
+#[component]
+pub(crate) fn Moment(
+    /// Which moment.
+    label: &'static str,
+    /// The hook for tests.
+    test: &'static str,
+    /// The chosen moment.
+    #[prop(into)]
+    value: Signal<Option<Timestamp>>,
+    /// Called with a new choice.
+    choose: Callback<Option<Timestamp>>,
+) -> impl IntoView {
+    let shown = move || value.get().map(age::to_field).unwrap_or_default();
+    view! {
+        <label class="field">
+            <span>{label}</span>
+            <input
+                type="datetime-local"
+                step="1"
+                data-test=test
+                prop:value=shown
+                on:change=move |event| choose.run(age::from_field(&event_target_value(&event)))
+            />
+        </label>
+    }
+}

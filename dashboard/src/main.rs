@@ -1,0 +1,5 @@
+//! Starts the dashboard in the page that loads it.
+
+fn main() {
+    dashboard::start();
+}

@@ -1,0 +1,7 @@
+//! One file a page. Pages read the address, fetch, and hand to components what these show.
+
+pub(crate) mod login;
+pub(crate) mod not_found;
+pub(crate) mod operation;
+pub(crate) mod operations;
+pub(crate) mod overview;

@@ -1,0 +1,297 @@
+//! An operation's story, in the order of time, from what its record keeps.
+//!
+//! Replays and refused twins are not in it: they write no row (P7), only counts.
+
+use shared::time::Timestamp;
+use shared::wire::{Attempt, AttemptEnding, OperationDetail, OperationState};
+
+use super::{age, words};
+
+/// How much an event should catch the eye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// As it should go.
+    Plain,
+    /// The outcome.
+    Good,
+    /// Worth a look.
+    Warn,
+    /// Somebody has to act.
+    Bad,
+    /// Has not happened yet.
+    Ahead,
+}
+
+impl Tone {
+    /// The name in class names.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Good => "good",
+            Self::Warn => "warn",
+            Self::Bad => "bad",
+            Self::Ahead => "ahead",
+        }
+    }
+}
+
+/// One line of the story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// When.
+    pub(crate) at: Timestamp,
+    /// What.
+    pub(crate) what: String,
+    /// How much it matters.
+    pub(crate) tone: Tone,
+}
+
+/// All lines, oldest first; of equal moments in the order in which they must have happened.
+pub(crate) fn events(detail: &OperationDetail, now: Timestamp) -> Vec<Event> {
+    let mut events = vec![Event {
+        at: detail.row.created_at,
+        what: "key first claimed".to_owned(),
+        tone: Tone::Plain,
+    }];
+    for attempt in &detail.attempts {
+        events.push(began(attempt));
+        events.extend(ended(attempt));
+    }
+    for other in &detail.others {
+        let what = words::other_request(detail.row.kind).to_owned();
+        events.push(Event {
+            at: other.first_at,
+            what,
+            tone: Tone::Warn,
+        });
+    }
+    events.extend(found_unknown(detail));
+    events.extend(lease(detail, now));
+    if let Some(at) = detail.expires_at {
+        let (what, tone) = if at <= now {
+            (
+                "retention over: the record goes with the next pruning",
+                Tone::Plain,
+            )
+        } else {
+            ("the record is forgotten", Tone::Ahead)
+        };
+        events.push(Event {
+            at,
+            what: what.to_owned(),
+            tone,
+        });
+    }
+    events.sort_by_key(|event| event.at);
+    events
+}
+
+/// The time between an event and the one before it.
+pub(crate) fn gap(before: Option<&Event>, event: &Event) -> String {
+    before.map_or_else(String::new, |before| {
+        format!("+{}", age::duration(event.at.since(before.at)))
+    })
+}
+
+fn began(attempt: &Attempt) -> Event {
+    Event {
+        at: attempt.started_at,
+        what: format!("attempt {} sent to the origin", attempt.number),
+        tone: Tone::Plain,
+    }
+}
+
+fn ended(attempt: &Attempt) -> Option<Event> {
+    let number = attempt.number;
+    let said = attempt
+        .status
+        .map_or_else(String::new, |status| format!(" with {status}"));
+    let (what, tone) = match attempt.ending {
+        AttemptEnding::Running => return None,
+        AttemptEnding::Completed => (
+            format!("attempt {number} ended{said}: the outcome is kept"),
+            Tone::Good,
+        ),
+        AttemptEnding::Released => (
+            format!("attempt {number} ended{said}: not run, nothing kept"),
+            Tone::Plain,
+        ),
+        AttemptEnding::Unknown => (
+            format!("attempt {number} ended{said}: nobody knows what it did"),
+            Tone::Bad,
+        ),
+        AttemptEnding::LeaseRanOut => (
+            format!("lease of attempt {number} ran out with no word"),
+            Tone::Bad,
+        ),
+    };
+    attempt.ended_at.map(|at| Event { at, what, tone })
+}
+
+/// The moment it became unknown, unless the attempt's own end says so already.
+fn found_unknown(detail: &OperationDetail) -> Option<Event> {
+    let unknown = detail.unknown.as_ref()?;
+    let told = detail.attempts.iter().any(|attempt| {
+        attempt.number == unknown.number && attempt.ended_at.is_some_and(|at| at == unknown.since)
+    });
+    (!told).then(|| Event {
+        at: unknown.since,
+        what: format!("unknown after attempt {}", unknown.number),
+        tone: Tone::Bad,
+    })
+}
+
+fn lease(detail: &OperationDetail, now: Timestamp) -> Option<Event> {
+    let running = matches!(detail.row.state, OperationState::InProgress);
+    let told = detail
+        .attempts
+        .last()
+        .is_some_and(|last| last.ending == AttemptEnding::LeaseRanOut);
+    let at = detail.lease_until.filter(|_| running && !told)?;
+    // L2: held while now < lease_until.
+    Some(if now < at {
+        Event {
+            at,
+            what: "the lease runs out".to_owned(),
+            tone: Tone::Ahead,
+        }
+    } else {
+        Event {
+            at,
+            what: "the lease ran out with no word".to_owned(),
+            tone: Tone::Bad,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use shared::wire::{OperationRow, OtherFingerprint, RouteKind, UnknownView};
+
+    use super::*;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_millis(ms)
+    }
+
+    fn attempt(number: u64, started: i64, ended: Option<i64>, ending: AttemptEnding) -> Attempt {
+        Attempt {
+            number,
+            started_at: at(started),
+            ended_at: ended.map(at),
+            ending,
+            status: None,
+        }
+    }
+
+    fn detail(state: OperationState, attempts: Vec<Attempt>) -> OperationDetail {
+        let row = OperationRow {
+            id: "op".to_owned(),
+            tenant: "acme".to_owned(),
+            route: "orders".to_owned(),
+            kind: RouteKind::Api,
+            key: "key".to_owned(),
+            state,
+            stuck: false,
+            created_at: at(0),
+            since: at(0),
+            attempts: 1,
+            status: None,
+        };
+        let text = serde_json::json!({
+            "row": row, "fingerprint": "v1:00", "attempts": attempts, "next": "",
+        });
+        serde_json::from_value(text).expect("the wire form reads what it wrote")
+    }
+
+    #[track_caller]
+    fn check(detail: &OperationDetail, now: i64, expected: &[(i64, &str, Tone)]) {
+        let events = events(detail, at(now));
+        let events: Vec<(i64, &str, Tone)> = events
+            .iter()
+            .map(|event| (event.at.as_millis(), event.what.as_str(), event.tone))
+            .collect();
+        assert_eq!(events, expected);
+    }
+
+    #[test]
+    fn a_completed_operation_tells_its_attempts_and_when_it_goes() {
+        let mut attempts = vec![
+            attempt(1, 0, Some(10), AttemptEnding::Released),
+            attempt(2, 20, Some(90), AttemptEnding::Completed),
+        ];
+        attempts[1].status = Some(201);
+        let mut detail = detail(OperationState::Completed, attempts);
+        detail.expires_at = Some(at(1_000));
+        detail.others = vec![OtherFingerprint {
+            fingerprint: "v1:ff".to_owned(),
+            first_at: at(50),
+        }];
+        detail.lease_until = Some(at(30_000));
+        check(
+            &detail,
+            100,
+            &[
+                (0, "key first claimed", Tone::Plain),
+                (0, "attempt 1 sent to the origin", Tone::Plain),
+                (10, "attempt 1 ended: not run, nothing kept", Tone::Plain),
+                (20, "attempt 2 sent to the origin", Tone::Plain),
+                (
+                    50,
+                    "another request with this key: refused (422)",
+                    Tone::Warn,
+                ),
+                (
+                    90,
+                    "attempt 2 ended with 201: the outcome is kept",
+                    Tone::Good,
+                ),
+                (1_000, "the record is forgotten", Tone::Ahead),
+            ],
+        );
+        assert_eq!(
+            events(&detail, at(1_000)).last().map(|event| event.tone),
+            Some(Tone::Plain)
+        );
+    }
+
+    #[test]
+    fn a_lease_is_ahead_until_its_very_end() {
+        let running = vec![attempt(1, 0, None, AttemptEnding::Running)];
+        let mut detail = detail(OperationState::InProgress, running);
+        detail.lease_until = Some(at(30));
+        let last = |now| events(&detail, at(now)).last().map(|event| event.tone);
+        assert_eq!(last(29), Some(Tone::Ahead));
+        assert_eq!(last(30), Some(Tone::Bad));
+    }
+
+    #[test]
+    fn unknown_is_told_once() {
+        let unknown = |since| {
+            Some(UnknownView {
+                since: at(since),
+                number: 1,
+                why: String::new(),
+            })
+        };
+        let ended = vec![attempt(1, 0, Some(20), AttemptEnding::Unknown)];
+        let mut detail = detail(OperationState::Indeterminate, ended);
+        detail.unknown = unknown(20);
+        assert_eq!(events(&detail, at(99)).len(), 3);
+        detail.unknown = unknown(30);
+        assert_eq!(events(&detail, at(99)).len(), 4);
+        detail.attempts = vec![attempt(1, 0, Some(30), AttemptEnding::LeaseRanOut)];
+        assert_eq!(events(&detail, at(99)).len(), 3);
+    }
+
+    #[test]
+    fn gaps_are_between_neighbours() {
+        let event = |ms| Event {
+            at: at(ms),
+            what: String::new(),
+            tone: Tone::Plain,
+        };
+        assert_eq!(gap(None, &event(5)), "");
+        assert_eq!(gap(Some(&event(5)), &event(89)), "+84 ms");
+    }
+}
