@@ -1,0 +1,94 @@
+//! The fleet: one object that knows which operations objects exist, and which operators are signed in.
+//!
+//! Not on the path of a protected request: an operations object registers once, at its first claim, and goes on
+//! when the fleet does not answer. One message is one synchronous section.
+
+use std::cell::RefCell;
+
+use shared::time::Timestamp;
+use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
+
+use crate::clock;
+use crate::fleet_store::FleetStore;
+use crate::message_fleet::{FleetAnswer, FleetMessage, OpenSession};
+use crate::sql::{Sql, SqlError};
+use crate::telemetry::{Level, event};
+use crate::throttle::Throttle;
+
+/// The object; there is one of it.
+#[durable_object]
+pub struct Fleet {
+    sql: Sql,
+    throttle: RefCell<Throttle>,
+}
+
+impl DurableObject for Fleet {
+    fn new(state: State, _env: Env) -> Self {
+        Self {
+            sql: Sql::of(&state),
+            throttle: RefCell::default(),
+        }
+    }
+
+    async fn fetch(&self, mut request: Request) -> Result<Response> {
+        let message: FleetMessage = match request.json().await {
+            Ok(message) => message,
+            Err(error) => {
+                event(
+                    Level::Error,
+                    "fleet_message_unreadable",
+                    &[("error", &error)],
+                );
+                return Response::error("unreadable message", 400);
+            }
+        };
+        match self.answer(message, clock::now()) {
+            Ok(answer) => Response::from_json(&answer),
+            Err(error) => {
+                event(Level::Error, "fleet_store_failed", &[("error", &error)]);
+                Response::error("store failed", 500)
+            }
+        }
+    }
+}
+
+impl Fleet {
+    fn answer(&self, message: FleetMessage, now: Timestamp) -> Result<FleetAnswer, SqlError> {
+        let store = FleetStore::open(&self.sql, now)?;
+        match message {
+            FleetMessage::Register(object) => {
+                store.register(&object, now).map(|()| FleetAnswer::Done)
+            }
+            FleetMessage::List(list) => store.list(&list).map(FleetAnswer::Objects),
+            FleetMessage::Find { name } => store.find(&name).map(FleetAnswer::Object),
+            FleetMessage::Tenants => store.tenants().map(FleetAnswer::Tenants),
+            FleetMessage::OpenSession(open) => self.open_session(&store, &open, now),
+            FleetMessage::LookUpSession { session } => {
+                store.session(&session, now).map(FleetAnswer::Session)
+            }
+            FleetMessage::CloseSession { session } => {
+                store.close_session(&session).map(|()| FleetAnswer::Done)
+            }
+        }
+    }
+
+    /// Whether the token was right is not looked at while its address waits, so that waiting can't be cut short.
+    fn open_session(
+        &self,
+        store: &FleetStore<'_>,
+        open: &OpenSession,
+        now: Timestamp,
+    ) -> Result<FleetAnswer, SqlError> {
+        let mut throttle = self.throttle.borrow_mut();
+        if let Some(retry_at) = throttle.blocked_until(&open.from, now) {
+            return Ok(FleetAnswer::Throttled { retry_at });
+        }
+        let Some(token) = &open.token else {
+            throttle.failed(&open.from, now);
+            return Ok(FleetAnswer::Refused);
+        };
+        let expires_at = store.open_session(open, token, now)?;
+        throttle.succeeded(&open.from);
+        Ok(FleetAnswer::Opened { expires_at })
+    }
+}

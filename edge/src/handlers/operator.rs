@@ -1,0 +1,189 @@
+//! What the dashboard asks for: sessions, the overview, operations. JSON in the types of `shared::wire`.
+//!
+//! Only on the operator host, and only with a session (X3). Nothing here changes an operation.
+
+use serde::Serialize;
+use shared::placement::OperationId;
+use shared::problem::Code;
+use shared::series::Range;
+use shared::wire::{OperationDetail, OperationPage, Role};
+use worker::Response;
+
+use crate::body;
+use crate::fan_out::{self, Filter};
+use crate::listing;
+use crate::login::{self, Refusal};
+use crate::message_fleet::{FleetAnswer, FleetMessage, Registration};
+use crate::message_operator::{OperatorAnswer, OperatorMessage};
+use crate::object_client::CallError;
+use crate::overview;
+use crate::request::Inbound;
+use crate::respond;
+use crate::site::Site;
+use crate::telemetry::{Level, event};
+
+/// The path under which operators' questions lie.
+pub(crate) const PREFIX: &str = "/_oncegate/operator/";
+
+/// Answers one question of an operator.
+pub(crate) async fn handle(inbound: Inbound, site: &Site) -> Response {
+    if !login::is_operator_host(&inbound, site) {
+        body::drain(inbound.body).await;
+        return respond::not_found();
+    }
+    let path = inbound.path.clone();
+    let method = inbound.method.clone();
+    match (
+        path.strip_prefix(PREFIX).unwrap_or_default(),
+        method.as_str(),
+    ) {
+        ("login", "POST") => login::sign_in(inbound, site).await,
+        ("logout", "POST") => login::sign_out(inbound, site).await,
+        ("login" | "logout", _) => refused_method(inbound, "POST").await,
+        (what, "GET") => match read(what, &inbound, site).await {
+            Ok(response) | Err(response) => response,
+        },
+        ("session" | "overview" | "operations", _) => refused_method(inbound, "GET").await,
+        (what, _) if what.starts_with("operations/") => refused_method(inbound, "GET").await,
+        _ => {
+            body::drain(inbound.body).await;
+            respond::not_found()
+        }
+    }
+}
+
+async fn refused_method(inbound: Inbound, allow: &str) -> Response {
+    body::drain(inbound.body).await;
+    respond::method_not_allowed(&inbound.method, allow)
+}
+
+/// Both sides of the result are answers; the right one ends the way early.
+async fn read(what: &str, inbound: &Inbound, site: &Site) -> Result<Response, Response> {
+    let session = login::session(inbound, site, Role::Viewer).await;
+    let session = session.map_err(Refusal::into_response)?;
+    match what {
+        "session" => Ok(json(&session)),
+        "overview" => read_overview(inbound, site).await,
+        "operations" => read_operations(inbound, site).await,
+        _ => match what.strip_prefix("operations/") {
+            Some(id) => read_operation(id, site).await,
+            None => Err(respond::not_found()),
+        },
+    }
+}
+
+async fn read_overview(inbound: &Inbound, site: &Site) -> Result<Response, Response> {
+    let range = match inbound.parameter("range").as_deref() {
+        None | Some("") => Range::default(),
+        Some(text) => Range::parse(text).ok_or_else(|| {
+            respond::problem(Code::RequestMalformed, "range is none of 1h, 24h and 7d")
+        })?,
+    };
+    let window = range.until(site.now);
+    let question = OperatorMessage::Overview { window };
+    let answers = fan_out::ask(site, filter(inbound), &question)
+        .await
+        .map_err(|error| fleet_silent(&error))?;
+    let mut overview = overview::overview(answers, window, site.now);
+    let FleetAnswer::Tenants(tenants) = ask_fleet(site, &FleetMessage::Tenants).await? else {
+        return Err(fleet_silent(&fan_out::unexpected()));
+    };
+    overview.tenants = tenants;
+    overview.routes = site.settings.route_names();
+    overview.exceptions = site.settings.exceptions(site.now);
+    Ok(json(&overview))
+}
+
+async fn read_operations(inbound: &Inbound, site: &Site) -> Result<Response, Response> {
+    let list =
+        listing::asked(inbound).map_err(|why| respond::problem(Code::RequestMalformed, &why))?;
+    if let Some(id) = list.key.as_deref().and_then(OperationId::parse) {
+        // An id tells where its operation lives; other filters could only hide it.
+        let found = find(&id, site).await?;
+        let operations = found.map(|detail| detail.row).into_iter().collect();
+        let page = OperationPage {
+            now: Some(site.now),
+            operations,
+            ..OperationPage::default()
+        };
+        return Ok(json(&page));
+    }
+    let question = OperatorMessage::List(list);
+    let answers = fan_out::ask(site, filter(inbound), &question)
+        .await
+        .map_err(|error| fleet_silent(&error))?;
+    Ok(json(&listing::page(answers, site.now)))
+}
+
+async fn read_operation(id: &str, site: &Site) -> Result<Response, Response> {
+    let missing = || {
+        respond::problem(
+            Code::OperationNotFound,
+            "no operation has this id, or its record has expired",
+        )
+    };
+    let id = OperationId::parse(id).ok_or_else(missing)?;
+    let detail = find(&id, site).await?.ok_or_else(missing)?;
+    Ok(json(&detail))
+}
+
+async fn find(id: &OperationId, site: &Site) -> Result<Option<OperationDetail>, Response> {
+    let Some(object) = object_of(id, site).await? else {
+        return Ok(None);
+    };
+    let question = OperatorMessage::Detail { id: id.to_string() };
+    match fan_out::ask_one(site, &object, &question).await {
+        Some(OperatorAnswer::Operation(detail)) => Ok(detail.map(|detail| *detail)),
+        Some(_) | None => Err(respond::unavailable(
+            "the object that keeps the operation did not answer",
+        )),
+    }
+}
+
+/// Asking an object that does not exist would make it.
+async fn object_of(id: &OperationId, site: &Site) -> Result<Option<Registration>, Response> {
+    let question = FleetMessage::Find {
+        name: id.object.to_string(),
+    };
+    let FleetAnswer::Object(object) = ask_fleet(site, &question).await? else {
+        return Err(fleet_silent(&fan_out::unexpected()));
+    };
+    Ok(object)
+}
+
+async fn ask_fleet(site: &Site, question: &FleetMessage) -> Result<FleetAnswer, Response> {
+    site.objects
+        .fleet(question)
+        .await
+        .map_err(|error| fleet_silent(&error))
+}
+
+fn fleet_silent(error: &CallError) -> Response {
+    event(Level::Error, "fleet_silent", &[("error", error)]);
+    respond::unavailable("the fleet did not say which objects there are")
+}
+
+fn filter(inbound: &Inbound) -> Filter {
+    let given = |name: &str| inbound.parameter(name).filter(|value| !value.is_empty());
+    Filter {
+        tenant: given("tenant"),
+        route: given("route"),
+    }
+}
+
+fn json(value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => {
+            let headers = [
+                ("content-type", "application/json"),
+                ("cache-control", "no-store"),
+                ("x-content-type-options", "nosniff"),
+            ];
+            respond::with_headers(200, &headers, bytes)
+        }
+        Err(error) => {
+            event(Level::Error, "answer_unwritable", &[("error", &error)]);
+            respond::internal()
+        }
+    }
+}

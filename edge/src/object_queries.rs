@@ -1,0 +1,274 @@
+//! What an operations object tells an operator of its records and counts: reads only.
+//!
+//! Not the record's own form of showing itself (`shared::present`), nor the sums' arithmetic (`shared::series`). A
+//! list reads all rows of a table, because reading costs a thousandth of what an index over the time of the first
+//! claim would cost to write.
+
+use shared::live::LiveState;
+use shared::metrics::Sums;
+use shared::placement::{KeyDigest, OperationId};
+use shared::present::{self, Named};
+use shared::record::Record;
+use shared::scope::OperationKey;
+use shared::series::{Happened, Window};
+use shared::stored;
+use shared::time::Timestamp;
+use shared::wire::{OperationDetail, OperationRow, OperationState, OtherFingerprint};
+
+use crate::message_operator::{
+    ListOperations, OperatorAnswer, OperatorMessage, Position, StateFilter,
+};
+use crate::object::Identity;
+use crate::sql::{INTEGER_MAX, Row, Sql, SqlError, Value};
+
+/// Operations in one page of one object (X5).
+pub(crate) const PAGE_MAX: u32 = 200;
+/// Open operations that are looked at for one answer (X5). They are few unless an origin is down for long.
+const OPEN_MAX: i64 = 10_000;
+/// Other fingerprints that are shown of one operation (X5).
+const OTHERS_MAX: i64 = 50;
+
+/// Answers one question. A failing store is an answer too: the object goes on.
+pub(crate) fn answer(
+    sql: &Sql,
+    message: OperatorMessage,
+    identity: &Identity,
+    now: Timestamp,
+) -> OperatorAnswer {
+    let queries = Queries { sql, identity, now };
+    let answered = match message {
+        OperatorMessage::Overview { window } => queries.overview(window),
+        OperatorMessage::Totals => queries.totals(),
+        OperatorMessage::List(list) => queries.list(&list).map(OperatorAnswer::Operations),
+        OperatorMessage::Detail { id } => {
+            let detail = queries.detail(&id);
+            detail.map(|detail| OperatorAnswer::Operation(detail.map(Box::new)))
+        }
+    };
+    answered.unwrap_or_else(|error| OperatorAnswer::Failed(error.to_string()))
+}
+
+struct Queries<'a> {
+    sql: &'a Sql,
+    identity: &'a Identity,
+    now: Timestamp,
+}
+
+impl Queries<'_> {
+    fn overview(&self, window: Window) -> Result<OperatorAnswer, SqlError> {
+        let happened = self.happened(window)?;
+        Ok(OperatorAnswer::Overview {
+            happened,
+            live: self.live()?,
+        })
+    }
+
+    fn totals(&self) -> Result<OperatorAnswer, SqlError> {
+        let sums = self.sums_before(INTEGER_MAX)?;
+        Ok(OperatorAnswer::Totals {
+            sums,
+            live: self.live()?,
+        })
+    }
+
+    /// P8: only what was saved is published.
+    fn happened(&self, window: Window) -> Result<Happened, SqlError> {
+        let before = self.sums_before(window.first_minute)?;
+        // The sums of the last minute in each step: SQLite takes the other columns from the row of the maximum.
+        // Bound numbers are doubles, and dividing must not be.
+        let rows = self.sql.exec(
+            "SELECT max(minute), sums FROM counts WHERE minute >= ?1
+             GROUP BY (minute - CAST(?1 AS INTEGER)) / CAST(?2 AS INTEGER) ORDER BY 1",
+            &[
+                Value::Integer(window.first_minute),
+                Value::Integer(window.step_minutes.max(1)),
+            ],
+        )?;
+        let saved: Vec<(i64, Sums)> = rows
+            .iter()
+            .map(|row| Ok((row.integer(0)?, sums(row, 1)?)))
+            .collect::<Result<_, SqlError>>()?;
+        Ok(window.happened(&before, &saved))
+    }
+
+    fn sums_before(&self, minute: i64) -> Result<Sums, SqlError> {
+        let last = "SELECT sums FROM counts WHERE minute < ? ORDER BY minute DESC LIMIT 1";
+        let rows = self.sql.exec(last, &[Value::Integer(minute)])?;
+        rows.first()
+            .map_or_else(|| Ok(Sums::default()), |row| sums(row, 0))
+    }
+
+    fn live(&self) -> Result<LiveState, SqlError> {
+        let mut live = LiveState::default();
+        let open = "SELECT record FROM open_operations LIMIT ?";
+        for row in self.sql.exec(open, &[Value::Integer(OPEN_MAX)])? {
+            live.observe(&record(&row, 0, Vec::new())?, self.now);
+        }
+        let tracked = "SELECT (SELECT count(*) FROM open_operations)
+            + coalesce((SELECT completed FROM counts ORDER BY minute DESC LIMIT 1), 0)";
+        if let Some(row) = self.sql.exec(tracked, &[])?.first() {
+            live.tracked = row.integer(0)?.unsigned_abs();
+        }
+        Ok(live)
+    }
+
+    fn list(&self, list: &ListOperations) -> Result<Vec<OperationRow>, SqlError> {
+        let limit = list.limit.min(PAGE_MAX);
+        let mut rows = Vec::new();
+        if list.state != Some(StateFilter::Completed) {
+            // U2: what is not settled does not expire; the platform wants every bound value used.
+            rows.extend(self.rows("open_operations", "?6 IS NOT NULL", OPEN_MAX, list)?);
+        }
+        if matches!(list.state, None | Some(StateFilter::Completed)) {
+            // R1: what has expired is not seen, whether or not it was swept.
+            let live = "(expires_at IS NULL OR expires_at > ?6)";
+            rows.extend(self.rows("completed_operations", live, i64::from(limit), list)?);
+        }
+        rows.retain(|row| matches_state(row, list.state));
+        rows.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+
+    fn rows(
+        &self,
+        table: &str,
+        condition: &str,
+        limit: i64,
+        list: &ListOperations,
+    ) -> Result<Vec<OperationRow>, SqlError> {
+        let Some(bounds) = self.bounds(list) else {
+            return Ok(Vec::new());
+        };
+        let select = format!(
+            "SELECT key, record FROM {table}
+             WHERE (created_at < ?1 OR (created_at = ?1 AND digest < ?2))
+             AND created_at >= ?3 AND created_at < ?4 AND (?5 IS NULL OR digest = ?5) AND ({condition})
+             ORDER BY created_at DESC, digest DESC LIMIT {limit}"
+        );
+        let rows = self.sql.exec(&select, &bounds)?;
+        let row = |row: &Row| {
+            let (key, record) = (row.text(0)?, record(row, 1, Vec::new())?);
+            self.row(&key, &record)
+        };
+        rows.iter().map(row).collect()
+    }
+
+    /// Nothing if no operation can match.
+    fn bounds(&self, list: &ListOperations) -> Option<[Value; 6]> {
+        let far = Timestamp::from_millis(INTEGER_MAX);
+        let (at, below) = match &list.before {
+            None => (far, Vec::new()),
+            Some(position) => (position.created_at, self.below(position)?),
+        };
+        let digest = match &list.key {
+            None => Value::Null,
+            Some(key) => digest_value(KeyDigest::of(&OperationKey::parse(key).ok()?)),
+        };
+        let moment = |at: Timestamp| Value::Integer(at.as_millis().clamp(0, far.as_millis()));
+        Some([
+            moment(at),
+            Value::Bytes(below),
+            moment(list.from.unwrap_or(Timestamp::from_millis(0))),
+            moment(list.to.unwrap_or(far)),
+            digest,
+            moment(self.now),
+        ])
+    }
+
+    /// Of the operations first claimed at the very moment of `position`, those below this digest come behind it:
+    /// ids are ordered by object first.
+    fn below(&self, position: &Position) -> Option<Vec<u8>> {
+        let id = OperationId::parse(&position.id)?;
+        Some(match self.identity.place.object().cmp(&id.object) {
+            std::cmp::Ordering::Less => vec![u8::MAX; id.key.as_bytes().len() + 1],
+            std::cmp::Ordering::Equal => id.key.as_bytes().to_vec(),
+            std::cmp::Ordering::Greater => Vec::new(),
+        })
+    }
+
+    fn detail(&self, id: &str) -> Result<Option<OperationDetail>, SqlError> {
+        let object = self.identity.place.object();
+        let Some(id) = OperationId::parse(id).filter(|id| id.object == object) else {
+            return Ok(None);
+        };
+        let digest = digest_value(id.key);
+        let open = "SELECT key, record, NULL FROM open_operations WHERE digest = ?";
+        let done = "SELECT key, record, body FROM completed_operations WHERE digest = ?";
+        let mut rows = self.sql.exec(open, std::slice::from_ref(&digest))?;
+        if rows.is_empty() {
+            rows = self.sql.exec(done, std::slice::from_ref(&digest))?;
+        }
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let (key, record) = (
+            row.text(0)?,
+            record(row, 1, row.bytes_or_null(2)?.unwrap_or_default())?,
+        );
+        if !record.is_live(self.now) {
+            return Ok(None); // R1
+        }
+        let others = self.others(digest)?;
+        self.named(&key, |named| {
+            present::detail(named, &record, others, self.now)
+        })
+        .map(Some)
+    }
+
+    fn others(&self, digest: Value) -> Result<Vec<OtherFingerprint>, SqlError> {
+        let others = "SELECT fingerprint, first_at FROM other_fingerprints WHERE digest = ?
+            ORDER BY first_at LIMIT ?";
+        let rows = self
+            .sql
+            .exec(others, &[digest, Value::Integer(OTHERS_MAX)])?;
+        let other = |row: &Row| {
+            let first_at = Timestamp::from_millis(row.integer(1)?);
+            Ok(OtherFingerprint {
+                fingerprint: row.text(0)?,
+                first_at,
+            })
+        };
+        rows.iter().map(other).collect()
+    }
+
+    fn row(&self, key: &str, record: &Record) -> Result<OperationRow, SqlError> {
+        self.named(key, |named| present::row(named, record, self.now))
+    }
+
+    fn named<T>(&self, key: &str, show: impl FnOnce(&Named<'_>) -> T) -> Result<T, SqlError> {
+        let Identity { place, policy, .. } = self.identity;
+        let parsed = OperationKey::parse(key).map_err(SqlError::unreadable)?;
+        Ok(show(&Named {
+            id: &OperationId::new(place, &parsed).to_string(),
+            tenant: place.tenant.as_str(),
+            route: place.route.as_str(),
+            key,
+            kind: policy.kind(),
+            on_unknown: policy.on_unknown(),
+        }))
+    }
+}
+
+/// As of now, which the rows of a table may not say yet.
+fn matches_state(row: &OperationRow, state: Option<StateFilter>) -> bool {
+    match state {
+        None => true,
+        Some(StateFilter::InProgress) => row.state == OperationState::InProgress,
+        Some(StateFilter::Indeterminate) => row.state == OperationState::Indeterminate,
+        Some(StateFilter::Stuck) => row.stuck,
+        Some(StateFilter::Completed) => row.state == OperationState::Completed,
+    }
+}
+
+fn digest_value(digest: KeyDigest) -> Value {
+    Value::Bytes(digest.as_bytes().to_vec())
+}
+
+fn record(row: &Row, column: u32, body: Vec<u8>) -> Result<Record, SqlError> {
+    stored::read(&row.text(column)?, body).map_err(SqlError::unreadable)
+}
+
+fn sums(row: &Row, column: u32) -> Result<Sums, SqlError> {
+    serde_json::from_str(&row.text(column)?).map_err(SqlError::unreadable)
+}
