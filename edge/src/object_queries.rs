@@ -4,6 +4,8 @@
 //! list reads all rows of a table, because reading costs a thousandth of what an index over the time of the first
 //! claim would cost to write.
 
+use std::fmt::Display;
+
 use shared::live::LiveState;
 use shared::metrics::Sums;
 use shared::placement::{KeyDigest, OperationId};
@@ -20,6 +22,7 @@ use crate::message_operator::{
 };
 use crate::object::Identity;
 use crate::sql::{INTEGER_MAX, Row, Sql, SqlError, Value};
+use crate::telemetry::{Level, event};
 
 /// Operations in one page of one object (X5).
 pub(crate) const PAGE_MAX: u32 = 200;
@@ -102,7 +105,9 @@ impl Queries<'_> {
         let mut live = LiveState::default();
         let open = "SELECT record FROM open_operations LIMIT ?";
         for row in self.sql.exec(open, &[Value::Integer(OPEN_MAX)])? {
-            live.observe(&record(&row, 0, Vec::new())?, self.now);
+            if let Some(record) = self.readable(&row, 0)? {
+                live.observe(&record, self.now);
+            }
         }
         let tracked = "SELECT (SELECT count(*) FROM open_operations)
             + coalesce((SELECT completed FROM counts ORDER BY minute DESC LIMIT 1), 0)";
@@ -147,11 +152,27 @@ impl Queries<'_> {
              ORDER BY created_at DESC, digest DESC LIMIT {limit}"
         );
         let rows = self.sql.exec(&select, &bounds)?;
-        let row = |row: &Row| {
-            let (key, record) = (row.text(0)?, record(row, 1, Vec::new())?);
-            self.row(&key, &record)
-        };
-        rows.iter().map(row).collect()
+        let mut shown = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(record) = self.readable(row, 1)? {
+                shown.push(self.row(&row.text(0)?, &record)?);
+            }
+        }
+        Ok(shown)
+    }
+
+    /// The record in a row. One that can't be read is logged and left out: it must not hide all the others.
+    fn readable(&self, row: &Row, column: u32) -> Result<Option<Record>, SqlError> {
+        match stored::read(&row.text(column)?, Vec::new()) {
+            Ok(record) => Ok(Some(record)),
+            Err(error) => {
+                let object = self.identity.place.object();
+                let circumstances: [(&str, &dyn Display); 2] =
+                    [("object", &object), ("error", &error)];
+                event(Level::Error, "record_unreadable", &circumstances);
+                Ok(None)
+            }
+        }
     }
 
     /// Nothing if no operation can match.

@@ -151,9 +151,9 @@ fn next_of_unknown(
 ) -> String {
     let status = waiting_status(named.kind);
     let then = match named.on_unknown {
-        OnUnknown::Park => format!(
-            "A {retry} gets {status} outcome_unknown until an operator settles it; nothing runs again by itself."
-        ),
+        OnUnknown::Park => {
+            format!("Every {retry} gets {status} outcome_unknown: nothing runs it again by itself.")
+        }
         OnUnknown::Resume => format!(
             "The next {retry} sends it to the origin again under the same operation id, by which the origin dedupes."
         ),
@@ -533,7 +533,7 @@ mod tests {
             park,
             &running(),
             LEASE_END,
-            &["409 outcome_unknown until an operator"],
+            &["409 outcome_unknown: nothing runs"],
         );
         let lost = unknown(UnknownCause::BrokenLine);
         check_next(
