@@ -245,7 +245,7 @@ fn passed(output: &str) -> u32 {
 }
 
 fn print_table(bugs: &[Bug], fates: &[Fate]) {
-    let widest = |of: fn(&Bug) -> &str| bugs.iter().map(|bug| of(bug).len()).max().unwrap_or(0);
+    let widest = |of: fn(&Bug) -> &str| bugs.iter().map(|bug| of(bug).len()).fold(11, usize::max);
     let (name, rule) = (widest(|bug| &bug.name), widest(|bug| &bug.rule));
     println!("\n{:name$}  {:rule$}  fate", "planted bug", "rule");
     for (bug, fate) in bugs.iter().zip(fates) {
