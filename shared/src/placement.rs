@@ -199,3 +199,106 @@ fn half_from_hex(text: &str) -> Option<[u8; 16]> {
     hex::decode_to_slice(text, &mut half).ok()?;
     (hex::encode(half) == text).then_some(half)
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn place(tenant: &str, route: &str, shard: u16) -> Place {
+        Place {
+            tenant: TenantId::parse(tenant).unwrap(),
+            route: RouteName::parse(route).unwrap(),
+            shard,
+        }
+    }
+
+    fn key(text: &str) -> OperationKey {
+        OperationKey::parse(text).unwrap()
+    }
+
+    #[test]
+    fn names_are_pinned_for_good() {
+        let id = OperationId::new(&place("acme", "orders", 0), &key("0190f3a2-7c1e"));
+        assert_eq!(
+            id.to_string(),
+            "op_5edfb292ba5fe1a489cfbcd9ac046965f13d731bc74097d618e7ccf6d0eb446b"
+        );
+        assert_eq!(OperationId::parse(&id.to_string()), Some(id));
+        assert_eq!(ObjectName::parse(&id.object.to_string()), Some(id.object));
+        assert_eq!(KeyDigest::from_bytes(*id.key.as_bytes()), id.key);
+    }
+
+    #[test]
+    fn k4_no_two_places_share_an_object() {
+        let places = [
+            place("acme", "orders", 0),
+            place("acme", "orders", 1),
+            place("acme", "refunds", 0),
+            place("other", "orders", 0),
+            // Parts that would run together without their lengths.
+            place("ab", "c", 0),
+            place("a", "bc", 0),
+        ];
+        let objects: BTreeSet<ObjectName> = places.iter().map(Place::object).collect();
+        assert_eq!(objects.len(), places.len());
+    }
+
+    #[test]
+    fn x1_an_id_is_found_by_its_own_tenant_only() {
+        let (acme, other) = (
+            TenantId::parse("acme").unwrap(),
+            TenantId::parse("other").unwrap(),
+        );
+        let routes = [
+            RouteName::parse("orders").unwrap(),
+            RouteName::parse("refunds").unwrap(),
+        ];
+        let routes = || routes.iter().zip([1, 8]);
+        for name in ["orders", "refunds"] {
+            let (route, shards) = routes().find(|(route, _)| route.as_str() == name).unwrap();
+            let home = Place::of(&acme, route, shards, &key("an-operation"));
+            let id = OperationId::new(&home, &key("an-operation"));
+            assert_eq!(Place::find(&id, &acme, routes()), Some(home));
+            assert_eq!(Place::find(&id, &other, routes()), None);
+        }
+    }
+
+    #[test]
+    fn every_shard_gets_keys_and_a_key_keeps_its_shard() {
+        let shards = |count: u16| -> BTreeSet<u16> {
+            let keys = (0..500).map(|number| key(&alloc::format!("key-{number}")));
+            keys.map(|key| KeyDigest::of(&key).shard(count)).collect()
+        };
+        assert_eq!(shards(8), (0..8).collect());
+        assert_eq!(shards(1), BTreeSet::from([0]));
+        assert_eq!(shards(0), BTreeSet::from([0]));
+    }
+
+    #[test]
+    fn what_is_not_an_id_is_not_read_as_one() {
+        let id = OperationId::new(&place("acme", "orders", 0), &key("k")).to_string();
+        let (cut, upper) = (&id[..id.len() - 1], id.to_uppercase());
+        let longer = alloc::format!("{id}0");
+        for text in [
+            "",
+            "op_",
+            "op_ä",
+            cut,
+            &upper,
+            &longer,
+            &id.replace("op_", "oq_"),
+        ] {
+            assert_eq!(OperationId::parse(text), None, "{text}");
+        }
+        assert!(alloc::format!("{:?}", OperationId::parse(&id)).contains(&id));
+        let shown: Vec<_> = OperationId::parse(&id)
+            .into_iter()
+            .map(|id| alloc::format!("{:?} {:?}", id.object, id.key))
+            .collect();
+        assert_eq!(shown.len(), 1);
+    }
+}

@@ -278,3 +278,6 @@ fn keep<S: RecordStore>(store: &mut S, key: &OperationKey, change: Change) -> Re
         Change::Forget(number) => store.forget(&KeyDigest::of(key), number),
     }
 }
+
+#[cfg(test)]
+mod tests;
