@@ -50,6 +50,18 @@ impl Seen {
             .map(|key| key.trim_matches('"').to_owned())
     }
 
+    /// `Oncegate-Attempt-Number`.
+    ///
+    /// # Panics
+    /// When the gateway did not tell it, or told no number.
+    #[must_use]
+    pub fn attempt_number(&self) -> u64 {
+        let number = self
+            .header("oncegate-attempt-number")
+            .and_then(|text| text.parse().ok());
+        number.unwrap_or_else(|| panic!("L4: no attempt number in {:?}", self.headers))
+    }
+
     pub(super) fn plan(&self) -> Result<Plan, serde_json::Error> {
         if let Some(header) = self.header("test-plan") {
             return serde_json::from_str(header);
