@@ -332,9 +332,16 @@ pub fn suspend(
         // The alarm saw the lease end first: the attempt's own word says more.
         State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => {
             let since = record.unknown(now).map_or(now, |unknown| unknown.since);
-            let unknown = Unknown { since, cause, number: record.number };
+            let unknown = Unknown {
+                since,
+                cause,
+                number: record.number,
+            };
             end_attempt(&mut record, Ending::Unknown(cause), now);
-            record.state = State::Indeterminate { unknown, lease_until };
+            record.state = State::Indeterminate {
+                unknown,
+                lease_until,
+            };
             (Suspend::Suspended(unknown), Change::Save(record))
         }
     }
@@ -361,15 +368,11 @@ pub fn expire(mut record: Record, now: Timestamp) -> Change {
 
 /// No record is left, or never was one.
 fn claim(floor: AttemptNumber, ask: &Ask, policy: &Policy, now: Timestamp) -> (Begin, Change) {
-    if let (Some(minted_at), Some(retention)) = (ask.minted_at, policy.retention().span()) {
-        if minted_at > now.plus(KEY_CLOCK_MARGIN) {
-            return (Begin::FromTheFuture, Change::Keep);
-        }
-        // A retention shorter than twice the margin would leave no key young enough.
-        let margin = KEY_CLOCK_MARGIN.min(Millis::new(retention.get() / 2));
-        if now.since(minted_at) > retention.saturating_sub(margin) {
-            return (Begin::Expired, Change::Keep); // K5
-        }
+    if let Some(refusal) = ask
+        .minted_at
+        .and_then(|minted_at| judge_age(minted_at, policy, now))
+    {
+        return (refusal, Change::Keep); // K5
     }
     let number = floor.next();
     let until = now.plus(policy.lease());
@@ -393,6 +396,17 @@ fn claim(floor: AttemptNumber, ask: &Ask, policy: &Policy, now: Timestamp) -> (B
         repeated: false,
     };
     (Begin::Execute(lease), Change::Save(record))
+}
+
+/// A key of which no record is left may be too old to tell whether it was used, or claim to be from the future (K5).
+fn judge_age(minted_at: Timestamp, policy: &Policy, now: Timestamp) -> Option<Begin> {
+    if minted_at > now.plus(KEY_CLOCK_MARGIN) {
+        return Some(Begin::FromTheFuture);
+    }
+    let retention = policy.retention().span()?;
+    // A retention shorter than twice the margin would leave no key young enough.
+    let margin = KEY_CLOCK_MARGIN.min(Millis::new(retention.get() / 2));
+    (now.since(minted_at) > retention.saturating_sub(margin)).then_some(Begin::Expired)
 }
 
 /// A retry meets an outcome that nobody knows: U3 says whether it may run.

@@ -84,7 +84,7 @@ problems! {
         "An equal request holds the lease on this key and has not finished."
         "Wait for the time in Retry-After, then send the same request with the same key."
     OutcomeUnknown "outcome_unknown" 503 SameKey "Nobody knows whether the request took effect"
-        "The request was sent on, and no answer came that proves that it was done or not done. It is neither a success nor a failure, and it is not run again until that is settled."
+        "The request was sent on, and no answer came that proves that it was done or not done. It is neither a success nor a failure, and it does not run again by itself."
         "Do not use a new key: that could do it twice. Send the same request with the same key after Retry-After, or ask for the operation's state."
     KeyExpired "idempotency_key_expired" 410 Never "The idempotency key is older than the memory of it"
         "The key was minted longer ago than outcomes are kept, so nobody can tell any more whether it was used."

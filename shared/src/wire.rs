@@ -38,7 +38,7 @@ pub enum RouteKind {
 pub enum Role {
     /// Sees everything, changes nothing.
     Viewer,
-    /// May settle what nobody knows.
+    /// May do what changes state, too.
     Operator,
 }
 

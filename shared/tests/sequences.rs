@@ -261,10 +261,11 @@ impl Walk {
 
 impl Model {
     fn at(&self, now: Timestamp) -> Phase {
-        match self.phase {
-            Phase::Done { expires_at, .. } if now >= expires_at => Phase::Free, // P5
-            phase => phase,
+        if matches!(self.phase, Phase::Done { expires_at, .. } if now >= expires_at) {
+            return Phase::Free; // P5
         }
+        self.phase
+    }
     }
 
     fn begin(&mut self, token: u8, fingerprint: u8, policy: &Policy, now: Timestamp) -> Begin {

@@ -385,6 +385,7 @@ fn k5_a_key_older_than_the_memory_of_it_is_refused_and_one_from_the_future_too()
         0,
         &execute(1, 30_000, None, false),
     );
+    check_begin(None, &minted(-300_001), &forever, 0, &Begin::FromTheFuture);
 }
 
 #[test]

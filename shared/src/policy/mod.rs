@@ -67,7 +67,7 @@ pub enum Kind {
 pub enum OnUnknown {
     /// The origin dedupes by operation id: the next retry runs again.
     Resume,
-    /// An operator settles it. The answer when nothing was said, because it never runs twice.
+    /// It never runs again by itself. The answer when nothing was said, because it never runs twice.
     #[default]
     Park,
     /// Webhooks only: the next delivery runs again, and is shown as one that may have run twice.
