@@ -11,6 +11,7 @@ extern crate alloc;
 
 pub mod canonical;
 pub mod classify;
+pub mod config;
 pub mod decide;
 pub mod fingerprint;
 pub mod key;

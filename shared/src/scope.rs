@@ -219,6 +219,18 @@ checked_text!(
     OperationKey
 );
 
+impl fmt::Display for HeaderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl OperationKey {
     /// For `key`, whose own type is narrower: visible ASCII of the same bound.
     pub(crate) fn of_idempotency_key(key: String) -> Self {
