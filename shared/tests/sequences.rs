@@ -266,7 +266,6 @@ impl Model {
         }
         self.phase
     }
-    }
 
     fn begin(&mut self, token: u8, fingerprint: u8, policy: &Policy, now: Timestamp) -> Begin {
         let phase = self.at(now);
