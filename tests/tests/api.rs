@@ -19,6 +19,7 @@ async fn gateway() -> &'static Session {
                     .route("orders", &api_route("/v1/orders", ""))
                     .route("capture", &api_route("/v1/orders/{id}/capture", ""))
                     .route("small", &api_route("/v1/small", small))
+                    .route("moved", &api_route("/v1/moved", MOVED))
                     .route(
                         "closed",
                         &api_route("/v1/closed", "origin = \"closed\"")
@@ -32,6 +33,12 @@ async fn gateway() -> &'static Session {
         })
         .await
 }
+
+const MOVED: &str = r#"statuses = [
+    { status = 503, as = "not-run", until = "2099-01-01", reason = "the balancer's own" },
+    { status = 404, as = "final", until = "2099-01-01", reason = "the origin answers 404 after its work" },
+    { status = 202, as = "unknown", until = "2099-01-01", reason = "the origin answers before its work" },
+]"#;
 
 fn order(session: &Session) -> Call {
     session.client("acme").post("/v1/orders").key(&key("order"))
@@ -210,6 +217,47 @@ fn an_unknown_outcome_is_neither_success_nor_failure() {
             let reused = call.json(&serde_json::json!({ "amount": 1 })).send().await;
             reused.assert_problem(422, "idempotency_key_reused", "new-key");
         }
+    });
+}
+
+#[test]
+fn a_route_may_move_single_statuses() {
+    // U1
+    tests::run(async {
+        let session = gateway().await;
+        let call = |plan: Plan| {
+            session
+                .client("acme")
+                .post("/v1/moved")
+                .key(&key("moved"))
+                .plan(&plan)
+        };
+        let not_run = call(Plan::status(503)).send().await;
+        assert_eq!(
+            (not_run.status, not_run.verdict()),
+            (503, Some("released")),
+            "{}",
+            not_run.text()
+        );
+        let last = call(Plan::status(404));
+        let first = last.send().await;
+        assert_eq!(first.status, 404);
+        first.assert_created();
+        last.send().await.assert_replay_of(&first);
+        call(Plan::status(202))
+            .send()
+            .await
+            .assert_problem(503, "outcome_unknown", "same-key");
+        let as_usual = call(Plan::status(201)).send().await;
+        as_usual.assert_created();
+        let word = call(Plan::status(503).with_header("Oncegate-Outcome", "final"))
+            .send()
+            .await;
+        assert_eq!(
+            (word.status, word.verdict()),
+            (503, Some("created")),
+            "the origin's word wins"
+        );
     });
 }
 
