@@ -202,13 +202,13 @@ fields! {
     STATUS_REASON: "statuses.reason", Both, Required, takes "the reason, as a text", "G",
         "Why.";
     ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\" or \"park\"", "U3",
-        "What happens after an outcome that nobody knows; see below.";
+        "What happens after an outcome that nobody knows; see above.";
     ON_UNKNOWN_WEBHOOK: "on_unknown", Webhook, Text("rerun"), takes "\"rerun\", \"resume\" or \"park\"", "U3",
-        "The same for deliveries; see below.";
+        "The same for deliveries; see above.";
     ORIGIN_DEDUPES: "origin_dedupes", Both, Flag(false), takes "true or false", "U3",
         "Whether the origin does the work of one operation id once, however often it is asked. `on_unknown = \"resume\"` needs it.";
     TENANT: "tenant", Api, Required, takes "\"api-key\", or a table { from = … }", "K6",
-        "Whose keys a request's are; see below.";
+        "Whose keys a request's are; see above.";
     TENANT_FROM: "tenant.from", Api, Required, takes "\"api-key\", \"header\" or \"credential-digest\"", "K6",
         "Where the tenant comes from.";
     TENANT_HEADER: "tenant.header", Api, Absent, takes "the name of a header", "K6",
@@ -269,7 +269,11 @@ pub fn fields_markdown() -> String {
         };
         append(
             &mut text,
-            format_args!("| `{}` | {routes} | {} | ", field.name, field.value),
+            format_args!(
+                "| `{}` | {routes} | {} | ",
+                field.name,
+                escaped(field.value)
+            ),
         );
         append_default(&mut text, field.default);
         append(
@@ -278,6 +282,11 @@ pub fn fields_markdown() -> String {
         );
     }
     text
+}
+
+/// A name in angle brackets is no tag.
+fn escaped(value: &str) -> String {
+    value.replace('<', "&lt;")
 }
 
 fn append_default(text: &mut String, default: Default) {
