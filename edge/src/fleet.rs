@@ -4,6 +4,7 @@
 //! when the fleet does not answer. One message is one synchronous section.
 
 use std::cell::RefCell;
+use std::panic::RefUnwindSafe;
 
 use shared::time::Timestamp;
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
@@ -21,6 +22,9 @@ pub struct Fleet {
     sql: Sql,
     throttle: RefCell<Throttle>,
 }
+
+/// A panic leaves nothing half-done behind: writes are transactions, and counts of failures are only counts.
+impl RefUnwindSafe for Fleet {}
 
 impl DurableObject for Fleet {
     fn new(state: State, _env: Env) -> Self {

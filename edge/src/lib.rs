@@ -3,14 +3,69 @@
 //! It translates and saves; it decides nothing. What a key means, who may run and what is answered is the rule's
 //! to say (`shared`).
 
+mod attempt;
 mod body;
 mod clock;
+mod config;
 mod entropy;
+mod fan_out;
+mod fleet;
+mod fleet_store;
+mod handlers;
 mod headers;
-mod origin;
-mod sql;
-mod telemetry;
+mod listing;
+mod login;
 mod message;
+mod message_fleet;
+mod message_operator;
 mod migrations;
+mod object;
+mod object_client;
+mod object_queries;
+mod origin;
+mod overview;
 mod request;
+mod respond;
+mod router;
+mod site;
+mod sql;
 mod sql_store;
+mod telemetry;
+#[cfg(feature = "testing")]
+mod testing;
+mod throttle;
+
+use std::rc::Rc;
+
+use shared::problem::Code;
+use worker::{Context, Env, Request, Response, Result, event};
+
+pub use fleet::Fleet;
+pub use object::Operations;
+
+use object_client::Objects;
+use request::Inbound;
+use site::Site;
+
+/// Every request comes in here.
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, context: Context) -> Result<Response> {
+    let inbound = Inbound::of(&request);
+    let Some(settings) = config::settings(&env) else {
+        body::drain(inbound.body).await;
+        return Ok(respond::Problem::new(
+            Code::Misconfigured,
+            "the configuration is wrong; the log names each mistake",
+        )
+        .retry_after(shared::time::Millis::from_secs(60))
+        .response());
+    };
+    let site = Site {
+        objects: Objects::of(&env),
+        env,
+        context: Rc::new(context),
+        settings,
+        now: clock::now(),
+    };
+    Ok(router::route(inbound, &site).await)
+}

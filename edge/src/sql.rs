@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 
 use shared::time::Timestamp;
 use wasm_bindgen::prelude::*;
@@ -32,7 +33,10 @@ pub(crate) enum Value {
 
 /// What the storage refused, in its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SqlError(String);
+pub(crate) struct SqlError {
+    why: String,
+    panicked: bool,
+}
 
 /// One row, in the order of the selected columns.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(crate) struct Cost {
     pub(crate) rows_written: u64,
     /// Rows read.
     pub(crate) rows_read: u64,
+    /// Of the rows written: those of sums, which come once a second at most whatever happens.
+    pub(crate) rows_written_counts: u64,
     /// How often the alarm was set, which is billed as a row each.
     pub(crate) alarms_set: u64,
 }
@@ -85,17 +91,29 @@ impl Sql {
         Ok(rows.iter().map(values).collect())
     }
 
+    /// The same, for sums: their rows are counted apart.
+    pub(crate) fn exec_apart(&self, statement: &str, bindings: &[Value]) -> Result<Vec<Row>, SqlError> {
+        let before = self.cost.get().rows_written;
+        let rows = self.exec(statement, bindings)?;
+        let mut cost = self.cost.get();
+        cost.rows_written_counts += cost.rows_written - before;
+        self.cost.set(cost);
+        Ok(rows)
+    }
+
     /// Runs `work` as one transaction: an error, or a panic, leaves nothing of it behind.
     pub(crate) fn transaction<T, E: From<SqlError>>(
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut work = Some(work);
         let mut done = None;
-        let mut run = || {
-            let result = work.take().map(|work| work());
+        // What a panic leaves in here is looked at again only to see that it did not end.
+        let mut slots = AssertUnwindSafe((Some(work), &mut done));
+        let mut run = move || {
+            let slots = &mut slots;
+            let result = slots.0.0.take().map(|work| work());
             let failed = !matches!(result, Some(Ok(_)));
-            done = result;
+            *slots.0.1 = result;
             if failed {
                 Err(JsValue::from_str("rolled back"))
             } else {
@@ -103,11 +121,14 @@ impl Sql {
             }
         };
         let committed = self.storage.transaction_sync(&mut run);
+        drop(run);
         match (committed, done) {
             (Err(_), Some(Err(error))) => Err(error),
-            (Err(thrown), Some(Ok(_)) | None) => Err(SqlError::thrown(&thrown).into()),
+            (Err(thrown), Some(Ok(_))) => Err(SqlError::thrown(&thrown).into()),
+            // A panic leaves the work by way of JavaScript, which gives back what it had begun.
+            (Err(thrown), None) => Err(SqlError { panicked: true, ..SqlError::thrown(&thrown) }.into()),
             (Ok(_), Some(result)) => result,
-            (Ok(_), None) => Err(SqlError(String::from("the transaction did not run")).into()),
+            (Ok(_), None) => Err(SqlError::unreadable("the transaction did not run").into()),
         }
     }
 
@@ -190,15 +211,20 @@ impl Row {
 impl SqlError {
     /// A row that is not what its table promises.
     pub(crate) fn unreadable(what: impl fmt::Display) -> Self {
-        Self(what.to_string())
+        Self { why: what.to_string(), panicked: false }
+    }
+
+    /// Whether the work of a transaction panicked.
+    pub(crate) const fn is_panic(&self) -> bool {
+        self.panicked
     }
 
     fn thrown(thrown: &JsValue) -> Self {
-        Self(thrown_text(thrown))
+        Self::unreadable(thrown_text(thrown))
     }
 
     fn wrong(column: u32, wanted: &str) -> Self {
-        Self(format!("column {column} does not hold {wanted}"))
+        Self::unreadable(format!("column {column} does not hold {wanted}"))
     }
 }
 
@@ -206,7 +232,7 @@ impl std::error::Error for SqlError {}
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.why)
     }
 }
 
@@ -222,7 +248,7 @@ fn bind(value: &Value) -> Result<JsValue, SqlError> {
     match value {
         Value::Null => Ok(JsValue::NULL),
         Value::Integer(number) if number.abs() > INTEGER_MAX => {
-            Err(SqlError(format!("{number} is not inside ±2^53")))
+            Err(SqlError::unreadable(format!("{number} is not inside ±2^53")))
         }
         #[expect(clippy::cast_precision_loss, reason = "checked by the arm above")]
         Value::Integer(number) => Ok(JsValue::from_f64(*number as f64)),

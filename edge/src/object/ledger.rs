@@ -1,0 +1,365 @@
+//! The synchronous heart of an operations object: a message in, an answer out, and what is due next.
+//!
+//! No await in here, so nothing else happens between load, decide and save (platform: the input gate stays shut). It
+//! decides nothing itself; `shared::processor` does. One message is one transaction.
+
+use std::rc::Rc;
+
+use shared::decide::{Ask as Asking, Begin, Complete, Look, Release, Replay, Suspend};
+use shared::fingerprint::Fingerprint;
+use shared::metrics::Call as Counted;
+use shared::placement::KeyDigest;
+use shared::policy::{Kind, Policy};
+use shared::present::{self, Named};
+use shared::processor::Processor;
+use shared::record::AttemptId;
+use shared::scope::OperationKey;
+use shared::store::RecordStore;
+use shared::time::{Millis, Timestamp};
+
+use super::counts::Saved;
+use super::identity::Identity;
+use super::{fingerprints, sweep};
+use crate::message::{Answer, Ask, Call, Ended};
+use crate::migrations::migrate;
+use crate::sql::{Sql, SqlError};
+use crate::sql_store::{MIGRATIONS, SqlStore};
+
+/// The most leases that one alarm turns into unknown outcomes (X5); more are left to the next, at once.
+const LEASES_MAX: usize = 200;
+
+/// The records, the sums and what the object knows about itself.
+pub(crate) struct Ledger {
+    sql: Rc<Sql>,
+    processor: Processor<SqlStore>,
+    saved: Saved,
+    identity: Option<Identity>,
+    sweep: sweep::Pace,
+}
+
+/// What the object does with a message.
+pub(crate) enum Step {
+    /// Answers, with the bytes that follow the head.
+    Answer(Answer, Vec<u8>),
+    /// Waits for the running twin, and then looks.
+    Wait {
+        /// The operation.
+        operation: KeyDigest,
+        /// At most this long.
+        span: Millis,
+    },
+}
+
+/// What is remembered of a *begin* while it waits.
+pub(crate) struct Waiting {
+    key: OperationKey,
+    fingerprint: Fingerprint,
+    policy: Option<Policy>,
+}
+
+impl Waiting {
+    /// What is worth remembering of this call, if it may have to wait.
+    pub(crate) fn of(call: &Call) -> Option<Self> {
+        match &call.ask {
+            Ask::Begin { key, fingerprint, .. } => Some(Self {
+                key: key.clone(),
+                fingerprint: *fingerprint,
+                policy: call.policy,
+            }),
+            Ask::Complete { .. }
+            | Ask::Release { .. }
+            | Ask::Suspend { .. }
+            | Ask::Abandon { .. }
+            | Ask::Look { .. }
+            | Ask::Status { .. }
+            | Ask::Note { .. } => None,
+        }
+    }
+}
+
+impl Ledger {
+    /// Opens the tables, bringing them to their present form.
+    pub(crate) fn open(sql: &Rc<Sql>, now: Timestamp) -> Result<Self, SqlError> {
+        migrate(sql, MIGRATIONS, now)?;
+        let saved = Saved::load(sql)?;
+        let store = SqlStore::open(Rc::clone(sql), saved.completed())?;
+        Ok(Self {
+            sql: Rc::clone(sql),
+            processor: Processor::new(store, saved.sums().clone()),
+            saved,
+            identity: Identity::load(sql)?,
+            sweep: sweep::Pace::default(),
+        })
+    }
+
+    /// Takes one message: one transaction.
+    pub(crate) fn take(
+        &mut self,
+        call: Call,
+        body: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<Step, SqlError> {
+        let sql = Rc::clone(&self.sql);
+        let written = || sql.cost().rows_written;
+        let before = written();
+        sql.transaction(|| {
+            let policy = self.recognise(&call)?;
+            let step = self.answer(call.ask, body, &policy, now)?;
+            #[cfg(feature = "testing")]
+            crate::testing::while_taking(call.fault.as_deref());
+            // A transaction that writes waits for the disk anyway; one that only reads must not begin to.
+            if written() > before && self.counts_due().is_some_and(|due| due <= now) {
+                self.save_counts(now)?;
+            }
+            Ok(step)
+        })
+    }
+
+    /// A caller has waited for its running twin; it is answered from what is there now, and never runs.
+    pub(crate) fn after_waiting(
+        &mut self,
+        waiting: &Waiting,
+        now: Timestamp,
+    ) -> Result<(Answer, Vec<u8>), SqlError> {
+        let known = self.identity.as_ref().map(|known| known.policy);
+        let policy = waiting.policy.or(known);
+        let kind = policy.map_or(Kind::Api, Policy::kind);
+        let look = self.processor.look(&waiting.key, Some(&waiting.fingerprint), kind, now)?;
+        self.processor.waited(&look);
+        Ok(looked(look, now))
+    }
+
+    /// The alarm: what is due is done, a bounded piece of it.
+    pub(crate) fn alarm(&mut self, now: Timestamp) -> Result<Vec<KeyDigest>, SqlError> {
+        let expired = self.processor.expire_leases(now, LEASES_MAX)?;
+        if self.processor.store().needs_sweep() && self.sweep.is_due(now) {
+            let retention = self.identity.as_ref().and_then(|known| known.policy.retention().span());
+            self.sweep.run(&mut self.processor, retention, now)?;
+        }
+        if self.counts_due().is_some() {
+            self.save_counts(now)?;
+        }
+        Ok(expired.iter().map(KeyDigest::of).collect())
+    }
+
+    /// When the alarm is next needed, all things considered.
+    pub(crate) fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
+        let sweep = self.processor.store().needs_sweep().then(|| self.sweep.due()).flatten();
+        let lease = self.processor.store().next_lease_end()?;
+        let counts = self.counts_due();
+        Ok([sweep, lease, counts].into_iter().flatten().min())
+    }
+
+    /// When the sums must be saved, if they must.
+    pub(crate) fn counts_due(&mut self) -> Option<Timestamp> {
+        let completed = self.processor.store().completed();
+        self.saved.due(self.processor.sums(), completed)
+    }
+
+    /// What the object knows about itself.
+    pub(crate) const fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
+
+    /// The fleet knows this object: it need not be told again.
+    pub(crate) fn registered(&mut self) -> Result<(), SqlError> {
+        match &mut self.identity {
+            Some(identity) if !identity.registered => {
+                identity.registered = true;
+                identity.save(&self.sql)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn save_counts(&mut self, now: Timestamp) -> Result<(), SqlError> {
+        let completed = self.processor.store().completed();
+        self.saved.save(&self.sql, self.processor.sums(), completed, now)
+    }
+
+    /// The promise that counts for this call. What the route promises anew is remembered at its next claim.
+    fn recognise(&mut self, call: &Call) -> Result<Policy, SqlError> {
+        let place = call.place();
+        if self.identity.as_ref().is_some_and(|known| known.place != place) {
+            return Err(SqlError::unreadable("the message is for another object"));
+        }
+        let known = self.identity.as_ref().map(|known| known.policy);
+        let policy = call.policy.or(known);
+        let policy = policy.ok_or_else(|| SqlError::unreadable("the message brings no policy"))?;
+        if matches!(call.ask, Ask::Begin { .. } | Ask::Note { .. }) && known != Some(policy) {
+            let registered = self.identity.as_ref().is_some_and(|known| known.registered);
+            let identity = Identity { place, policy, registered };
+            identity.save(&self.sql)?;
+            self.identity = Some(identity);
+        }
+        Ok(policy)
+    }
+
+    fn answer(
+        &mut self,
+        ask: Ask,
+        body: Vec<u8>,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Step, SqlError> {
+        let (answer, body) = match ask {
+            Ask::Begin { key, token, fingerprint, minted_at, wait } => {
+                let asking = Asking { token: token.0, fingerprint, minted_at };
+                return self.begin(&key, &asking, policy, wait, now);
+            }
+            Ask::Complete { key, token, outcome, latency } => {
+                self.processor.sums_mut().origin_latency.observe(latency);
+                let outcome = outcome.with(body);
+                let complete = self.processor.complete(&key, token.0, outcome, policy, now)?;
+                (completed(complete), Vec::new())
+            }
+            Ask::Release { key, token, status, latency } => {
+                self.observe(latency);
+                let kind = policy.kind();
+                let release = self.processor.release(&key, token.0, status, kind, now)?;
+                (released(release), Vec::new())
+            }
+            Ask::Suspend { key, token, cause, latency } => {
+                self.observe(latency);
+                let suspend = self.processor.suspend(&key, token.0, cause.into(), now)?;
+                (suspended(suspend), Vec::new())
+            }
+            Ask::Abandon { key, token } => self.abandon(&key, token.0, now)?,
+            Ask::Look { key, fingerprint } => {
+                let look = self.processor.look(&key, fingerprint.as_ref(), policy.kind(), now)?;
+                looked(look, now)
+            }
+            Ask::Status { digest } => (self.status(&digest, policy, now)?, Vec::new()),
+            Ask::Note { ended, key_missing } => {
+                let sums = self.processor.sums_mut();
+                sums.keys_missing += u64::from(key_missing);
+                sums.count(match ended {
+                    Ended::Refused => Counted::Refused,
+                    Ended::Unprotected => Counted::Unprotected,
+                });
+                (Answer::Done, Vec::new())
+            }
+        };
+        Ok(Step::Answer(answer, body))
+    }
+
+    fn begin(
+        &mut self,
+        key: &OperationKey,
+        asking: &Asking,
+        policy: &Policy,
+        wait: Millis,
+        now: Timestamp,
+    ) -> Result<Step, SqlError> {
+        let begin = self.processor.begin(key, asking, policy, now)?;
+        let operation = KeyDigest::of(key);
+        let other = matches!(begin, Begin::Mismatch | Begin::Replay(Replay { changed: true, .. }));
+        if other {
+            fingerprints::note(&self.sql, &operation, &asking.fingerprint, now)?;
+        }
+        let answer = match begin {
+            Begin::Execute(lease) => Answer::Execute {
+                number: lease.number.get(),
+                lease: lease.until.since(now),
+                took_over: lease.took_over.is_some(),
+            },
+            Begin::Replay(replay) => {
+                let (answer, body) = Answer::replay(replay);
+                return Ok(Step::Answer(answer, body));
+            }
+            Begin::Wait { lease_until } => {
+                let span = wait.min(policy.wait()).min(lease_until.since(now));
+                return Ok(Step::Wait { operation, span });
+            }
+            Begin::Mismatch => Answer::Mismatch,
+            Begin::Unknown { unknown, retry_at } => Answer::Unknown {
+                cause: unknown.cause.into(),
+                retry: retry_at.map(|at| at.since(now)),
+            },
+            Begin::Expired => Answer::Expired,
+            Begin::FromTheFuture => Answer::FromTheFuture,
+            Begin::Abandoned => Answer::Abandoned,
+        };
+        Ok(Step::Answer(answer, Vec::new()))
+    }
+
+    fn abandon(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        now: Timestamp,
+    ) -> Result<(Answer, Vec<u8>), SqlError> {
+        self.processor.abandon(key, token, now)?;
+        Ok((Answer::Done, Vec::new()))
+    }
+
+    fn observe(&mut self, latency: Option<Millis>) {
+        if let Some(latency) = latency {
+            self.processor.sums_mut().origin_latency.observe(latency);
+        }
+    }
+
+    /// A3: what a client may know. What it may not know and what is not there look the same.
+    fn status(
+        &mut self,
+        digest: &str,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Answer, SqlError> {
+        let mut bits = [0; 16];
+        if hex::decode_to_slice(digest, &mut bits).is_err() {
+            return Ok(Answer::Absent);
+        }
+        let operation = KeyDigest::from_bytes(bits);
+        let record = self.processor.store().load(&operation)?;
+        let record = record.filter(|record| record.is_live(now));
+        let (Some(record), Some(identity)) = (record, &self.identity) else {
+            return Ok(Answer::Absent);
+        };
+        let id = shared::placement::OperationId { object: identity.place.object(), key: operation };
+        let named = Named {
+            id: &id.to_string(),
+            tenant: identity.place.tenant.as_str(),
+            route: identity.place.route.as_str(),
+            key: "",
+            kind: policy.kind(),
+            on_unknown: policy.on_unknown(),
+        };
+        Ok(Answer::Status(present::status(&named, &record, now)))
+    }
+}
+
+fn completed(complete: Complete) -> Answer {
+    match complete {
+        Complete::Recorded { expires_at } | Complete::AlreadyRecorded { expires_at } => {
+            Answer::Recorded { expires_at }
+        }
+        Complete::Superseded => Answer::Superseded,
+    }
+}
+
+fn released(release: Release) -> Answer {
+    match release {
+        Release::Released | Release::AlreadyReleased => Answer::Released,
+        Release::StillUnknown(unknown) => Answer::Unknown { cause: unknown.cause.into(), retry: None },
+        Release::AlreadyRecorded | Release::Superseded => Answer::Superseded,
+    }
+}
+
+fn suspended(suspend: Suspend) -> Answer {
+    match suspend {
+        Suspend::Suspended(_) | Suspend::AlreadySuspended(_) => Answer::Suspended,
+        Suspend::AlreadyRecorded | Suspend::Superseded => Answer::Superseded,
+    }
+}
+
+fn looked(look: Look, now: Timestamp) -> (Answer, Vec<u8>) {
+    let answer = match look {
+        Look::Absent => Answer::Absent,
+        Look::Running { lease_until } => Answer::Running { lease: lease_until.since(now) },
+        Look::Unknown(unknown) => Answer::Unknown { cause: unknown.cause.into(), retry: None },
+        Look::Done(replay) => return Answer::replay(replay),
+        Look::Mismatch => Answer::Mismatch,
+    };
+    (answer, Vec::new())
+}
