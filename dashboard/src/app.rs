@@ -40,7 +40,7 @@ pub(crate) struct Announcer(RwSignal<String>);
 impl Announcer {
     /// Says it, once whatever is being said has ended.
     pub(crate) fn say(self, text: &str) {
-        self.0.set(text.to_owned());
+        self.0.try_set(text.to_owned());
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn Attempts(
             <table class="dense" data-test="attempts-table">
                 <thead>
                     <tr>
-                        <th scope="col" class="num">"Attempt"</th>
+                        <th scope="col">"Attempt"</th>
                         <th scope="col">"Ended"</th>
                         <th scope="col" class="num">"Origin said"</th>
                         <th scope="col">"Started (UTC)"</th>
@@ -59,7 +59,7 @@ fn row(attempt: &Attempt, now: Signal<Timestamp>) -> impl IntoView + use<> {
     };
     view! {
         <tr data-test="attempt-row">
-            <th scope="row" class="num">{attempt.number}</th>
+            <th scope="row">{attempt.number}</th>
             <td><span class=tone>{words::ending(attempt.ending)}</span></td>
             <td class="num">{attempt.status.map_or_else(|| "–".to_owned(), |status| status.to_string())}</td>
             <td class="time">{age::moment(started)}</td>

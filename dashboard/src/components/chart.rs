@@ -56,22 +56,33 @@ pub(crate) fn CallsChart(
         event.prevent_default();
         selected.set(next);
     };
+    // A mouse points and then clicks; a finger does both at once, so its first tap only points.
+    let armed = StoredValue::new(false);
+    let pressed = move |event: ev::PointerEvent| {
+        let step = step_under(&event, steps.get_untracked());
+        armed.set_value(by_mouse(&event) || step == selected.get_untracked());
+        selected.set(step);
+    };
     let pointed = move |event: ev::PointerEvent| {
-        let target = event.current_target();
-        if let Some(plot) = target.and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
-            let width = f64::from(plot.client_width());
-            let step = chart::step_at(f64::from(event.offset_x()), width, steps.get_untracked());
-            if selected.get_untracked() != step {
-                selected.set(step);
-            }
+        let step = step_under(&event, steps.get_untracked());
+        if by_mouse(&event) && selected.get_untracked() != step {
+            selected.set(step);
+        }
+    };
+    let left = move |event: ev::PointerEvent| {
+        if by_mouse(&event) {
+            selected.set(None);
+        }
+    };
+    let clicked = move |_| {
+        if armed.get_value() {
+            open_selected();
         }
     };
     view! {
         <figure class="chart" data-test="chart">
-            <figcaption>
-                <span>"Calls over " {move || covers.get()}</span>
-                <Readout point step_ms/>
-            </figcaption>
+            <figcaption>"Calls over " {move || covers.get()}</figcaption>
+            <Readout point step_ms/>
             <div class="plot">
                 <div class="scale" aria-hidden="true">
                     <span>{move || count(drawn.with(|drawn| drawn.top))}</span>
@@ -90,9 +101,10 @@ pub(crate) fn CallsChart(
                         )
                     }
                     on:keydown=keyed
+                    on:pointerdown=pressed
                     on:pointermove=pointed
-                    on:pointerleave=move |_| selected.set(None)
-                    on:click=move |_| open_selected()
+                    on:pointerleave=left
+                    on:click=clicked
                 >
                     <Bars drawn steps selected/>
                 </div>
@@ -109,6 +121,19 @@ pub(crate) fn CallsChart(
             <Table series step_ms/>
         </figure>
     }
+}
+
+fn by_mouse(event: &ev::PointerEvent) -> bool {
+    event.pointer_type() == "mouse"
+}
+
+fn step_under(event: &ev::PointerEvent, steps: usize) -> Option<usize> {
+    let plot: web_sys::Element = event.current_target()?.dyn_into().ok()?;
+    chart::step_at(
+        f64::from(event.offset_x()),
+        f64::from(plot.client_width()),
+        steps,
+    )
 }
 
 #[component]
@@ -164,7 +189,7 @@ fn Readout(point: Memo<Option<Point>>, step_ms: Signal<u64>) -> impl IntoView {
             }
         })
     };
-    view! { <span class="readout" role="status">{parts}</span> }
+    view! { <p class="readout" role="status">{parts}</p> }
 }
 
 /// The same numbers as a table, drawn when it is opened.

@@ -4,8 +4,9 @@ use leptos::prelude::*;
 use shared::time::Millis;
 
 use crate::api::Failure;
-use crate::view::age;
+use crate::app::Announcer;
 use crate::view::number::plural;
+use crate::view::{age, words};
 
 /// `updated 2 s ago`. Not announced: it changes every second.
 #[component]
@@ -40,13 +41,20 @@ pub(crate) fn Stale(
     retry: Callback<()>,
 ) -> impl IntoView {
     let old = move || age.get().map(age::age).unwrap_or_default();
+    let why = format!(
+        "{}: {}",
+        failure.title(),
+        words::sentence(&failure.detail())
+    );
+    // The notice counts seconds, so it is no live region itself.
+    let announcer: Announcer = expect_context();
+    announcer.say(&format!("Not updating. {why}"));
+    on_cleanup(move || announcer.say("Updating again."));
     view! {
         <div class="notice warn" data-test="stale">
             <p>
                 <strong>"Not updating. "</strong>
-                {failure.title()}
-                ": "
-                {failure.detail()}
+                {why}
                 " What you see is "
                 {old}
                 " old."

@@ -44,7 +44,28 @@ pub(crate) fn Numbers(
             </div>
             {tiles.collect_view()}
         </dl>
+        <Show when=move || Series::Other.of(&counts.get()) != 0>
+            <p class="others faint">"Other: " {move || others(&counts.get())}</p>
+        </Show>
     }
+}
+
+/// What the last series is made of; what is zero is left out.
+fn others(counts: &Counts) -> String {
+    let parts = [
+        (
+            counts.refused,
+            "refused at the door (key missing or malformed, body too large)",
+        ),
+        (counts.expired, "with an expired key (410)"),
+        (counts.unprotected, "passed on unprotected"),
+        (counts.superseded, "of attempts that had been taken over"),
+    ];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts
+        .map(|(number, what)| format!("{} {what}", count(*number)))
+        .collect();
+    parts.join(" · ")
 }
 
 #[component]

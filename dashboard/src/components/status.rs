@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::api::Failure;
 use crate::browser;
+use crate::view::words;
 
 /// The first answer is on its way.
 #[component]
@@ -29,7 +30,7 @@ pub(crate) fn Failed(
     view! {
         <section class="notice bad block" role="alert" data-test="state-failed">
             <h2>{failure.title()}</h2>
-            <p>{failure.detail()}</p>
+            <p>{words::sentence(&failure.detail())}</p>
             {failure.code().map(|code| view! { <p class="faint"><code>{code}</code></p> })}
             <button type="button" on:click=move |_| retry.run(())>"Try again"</button>
         </section>

@@ -7,7 +7,7 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use crate::api::Failure;
-use crate::view::link;
+use crate::view::{link, words};
 use crate::{api, browser};
 
 /// The page.
@@ -45,9 +45,18 @@ pub(crate) fn LoginPage() -> impl IntoView {
             }
         });
     };
-    if let Some(token) = browser::take_token() {
-        sign_in(token);
-    }
+    let from_link = {
+        let sign_in = sign_in.clone();
+        move || {
+            if let Some(token) = browser::take_token() {
+                sign_in(token);
+            }
+        }
+    };
+    from_link();
+    // The link may also be opened while this page is open: then only the fragment changes.
+    let opened = window_event_listener_untyped("hashchange", move |_| from_link());
+    on_cleanup(move || opened.remove());
     let submitted = move |event: ev::SubmitEvent| {
         event.prevent_default();
         let token = field
@@ -78,7 +87,7 @@ pub(crate) fn LoginPage() -> impl IntoView {
                     aria-invalid=move || refused().then_some("true")
                 />
                 <p id="login-error" class="wrong" role="alert" data-test="login-error">
-                    {move || failure.get().map(|failure| format!("{}: {}", failure.title(), failure.detail()))}
+                    {move || failure.get().map(|failure| format!("{}. {}", failure.title(), words::sentence(&failure.detail())))}
                 </p>
                 <button type="submit" class="primary" data-test="login-submit" prop:disabled=busy>
                     {move || if busy.get() { "Signing in …" } else { "Sign in" }}

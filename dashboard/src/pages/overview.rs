@@ -160,7 +160,8 @@ fn Content(
         }
     });
     let empty = Memo::new(move |_| {
-        overview.with(|overview| overview.totals.calls() == 0 && overview.live.tracked == 0)
+        let all = filter.with(|filter| filter.route.is_empty() && filter.tenant.is_empty());
+        all && overview.with(|overview| overview.totals.calls() == 0 && overview.live.tracked == 0)
     });
     view! {
         <Silent

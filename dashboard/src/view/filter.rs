@@ -7,7 +7,7 @@ use super::{age, link};
 
 /// How many earlier pages an address remembers, so that it stays below the 8 kB that servers take.
 const TRAIL_MAX: usize = 50;
-/// Parts the cursors of earlier pages; cursors are made of base64url and hyphens.
+/// Parts the cursors of earlier pages; no cursor has it.
 const TRAIL_SEPARATOR: char = '~';
 
 /// How far back the overview looks.

@@ -50,7 +50,7 @@ pub(crate) struct Event {
 pub(crate) fn events(detail: &OperationDetail, now: Timestamp) -> Vec<Event> {
     let mut events = vec![Event {
         at: detail.row.created_at,
-        what: "key first claimed".to_owned(),
+        what: "Key first claimed".to_owned(),
         tone: Tone::Plain,
     }];
     for attempt in &detail.attempts {
@@ -70,11 +70,11 @@ pub(crate) fn events(detail: &OperationDetail, now: Timestamp) -> Vec<Event> {
     if let Some(at) = detail.expires_at {
         let (what, tone) = if at <= now {
             (
-                "retention over: the record goes with the next pruning",
+                "Retention over: the record goes with the next pruning",
                 Tone::Plain,
             )
         } else {
-            ("the record is forgotten", Tone::Ahead)
+            ("The record is forgotten", Tone::Ahead)
         };
         events.push(Event {
             at,
@@ -96,7 +96,7 @@ pub(crate) fn gap(before: Option<&Event>, event: &Event) -> String {
 fn began(attempt: &Attempt) -> Event {
     Event {
         at: attempt.started_at,
-        what: format!("attempt {} sent to the origin", attempt.number),
+        what: format!("Attempt {} sent to the origin", attempt.number),
         tone: Tone::Plain,
     }
 }
@@ -109,19 +109,19 @@ fn ended(attempt: &Attempt) -> Option<Event> {
     let (what, tone) = match attempt.ending {
         AttemptEnding::Running => return None,
         AttemptEnding::Completed => (
-            format!("attempt {number} ended{said}: the outcome is kept"),
+            format!("Attempt {number} ended{said}: the outcome is kept"),
             Tone::Good,
         ),
         AttemptEnding::Released => (
-            format!("attempt {number} ended{said}: not run, nothing kept"),
+            format!("Attempt {number} ended{said}: not run, nothing kept"),
             Tone::Plain,
         ),
         AttemptEnding::Unknown => (
-            format!("attempt {number} ended{said}: nobody knows what it did"),
+            format!("Attempt {number} ended{said}: nobody knows what it did"),
             Tone::Bad,
         ),
         AttemptEnding::LeaseRanOut => (
-            format!("lease of attempt {number} ran out with no word"),
+            format!("Lease of attempt {number} ran out with no word"),
             Tone::Bad,
         ),
     };
@@ -136,7 +136,7 @@ fn found_unknown(detail: &OperationDetail) -> Option<Event> {
     });
     (!told).then(|| Event {
         at: unknown.since,
-        what: format!("unknown after attempt {}", unknown.number),
+        what: format!("Unknown after attempt {}", unknown.number),
         tone: Tone::Bad,
     })
 }
@@ -152,13 +152,13 @@ fn lease(detail: &OperationDetail, now: Timestamp) -> Option<Event> {
     Some(if now < at {
         Event {
             at,
-            what: "the lease runs out".to_owned(),
+            what: "The lease runs out".to_owned(),
             tone: Tone::Ahead,
         }
     } else {
         Event {
             at,
-            what: "the lease ran out with no word".to_owned(),
+            what: "The lease ran out with no word".to_owned(),
             tone: Tone::Bad,
         }
     })
@@ -232,21 +232,21 @@ mod tests {
             &detail,
             100,
             &[
-                (0, "key first claimed", Tone::Plain),
-                (0, "attempt 1 sent to the origin", Tone::Plain),
-                (10, "attempt 1 ended: not run, nothing kept", Tone::Plain),
-                (20, "attempt 2 sent to the origin", Tone::Plain),
+                (0, "Key first claimed", Tone::Plain),
+                (0, "Attempt 1 sent to the origin", Tone::Plain),
+                (10, "Attempt 1 ended: not run, nothing kept", Tone::Plain),
+                (20, "Attempt 2 sent to the origin", Tone::Plain),
                 (
                     50,
-                    "another request with this key: refused (422)",
+                    "Another request with this key: refused (422)",
                     Tone::Warn,
                 ),
                 (
                     90,
-                    "attempt 2 ended with 201: the outcome is kept",
+                    "Attempt 2 ended with 201: the outcome is kept",
                     Tone::Good,
                 ),
-                (1_000, "the record is forgotten", Tone::Ahead),
+                (1_000, "The record is forgotten", Tone::Ahead),
             ],
         );
         assert_eq!(

@@ -54,7 +54,39 @@ pub(crate) const fn ending(ending: AttemptEnding) -> &'static str {
 /// What another fingerprint under the same key led to.
 pub(crate) const fn other_request(kind: RouteKind) -> &'static str {
     match kind {
-        RouteKind::Api => "another request with this key: refused (422)",
-        RouteKind::Webhook => "changed on redelivery: taken as a duplicate",
+        RouteKind::Api => "Another request with this key: refused (422)",
+        RouteKind::Webhook => "Changed on redelivery: taken as a duplicate",
+    }
+}
+
+/// A fragment such as problems' details, as a sentence of its own.
+pub(crate) fn sentence(fragment: &str) -> String {
+    let mut letters = fragment.trim().chars();
+    let mut sentence: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect();
+    if !sentence.is_empty() && !sentence.ends_with(['.', '!', '?', ':']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_become_sentences() {
+        for (fragment, shown) in [
+            ("", ""),
+            ("no answer within 5 s", "No answer within 5 s."),
+            ("Sign in again.", "Sign in again."),
+            ("\u{e4}hnlich?", "\u{c4}hnlich?"),
+        ] {
+            assert_eq!(sentence(fragment), shown);
+        }
     }
 }
