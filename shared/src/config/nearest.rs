@@ -1,5 +1,8 @@
 //! The known name that a mistyped one is nearest to.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::fields::VARIABLES;
 
 /// The candidate that differs least from `name`, if it differs little.
@@ -9,7 +12,7 @@ pub(super) fn nearest<'a>(
 ) -> Option<&'a str> {
     candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -31,7 +34,6 @@ pub(super) fn variable(name: &str) -> Option<&'static str> {
     let stem = upper.split_inclusive(['_', '-']).next().unwrap_or_default();
     let whole = variables().filter(|variable| !variable.ends_with("<name>"));
     let prefixes = variables().filter(|variable| variable.ends_with("<name>"));
-    let distance = strsim::damerau_levenshtein;
     whole
         .filter(|variable| distance(&upper, variable) <= 2)
         .chain(prefixes.filter(|variable| {
@@ -42,9 +44,48 @@ pub(super) fn variable(name: &str) -> Option<&'static str> {
         .next()
 }
 
+/// How many bytes have to be put in, taken out, replaced, or swapped with their neighbour to make one name of the
+/// other (optimal string alignment). Names are ASCII, or nearly; the crate for this needs std.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (at, byte) in one.iter().enumerate() {
+        let mut row = vec![at + 1];
+        for (column, wanted) in other.iter().enumerate() {
+            let replaced = last[column] + usize::from(byte != wanted);
+            let mut fewest = replaced.min(last[column + 1] + 1).min(row[column] + 1);
+            let swapped =
+                at > 0 && column > 0 && one[at - 1] == *wanted && *byte == other[column - 1];
+            if swapped {
+                fewest = fewest.min(before_last[column - 1] + 1);
+            }
+            row.push(fewest);
+        }
+        before_last = core::mem::replace(&mut last, row);
+    }
+    last[other.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_distance_counts_slips() {
+        let check = |one: &str, other: &str, expected: usize| {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+            assert_eq!(distance(other, one), expected, "{other} {one}");
+        };
+        check("lease", "lease", 0);
+        check("", "lease", 5);
+        check("leese", "lease", 1);
+        check("lese", "lease", 1);
+        check("leases", "lease", 1);
+        check("laese", "lease", 1);
+        check("kitten", "sitting", 3);
+        check("é", "e", 2);
+    }
 
     #[test]
     fn a_name_is_near_when_it_differs_little() {
