@@ -3,6 +3,11 @@
 //! Not on the path of a protected request: an operations object registers once, at its first claim, and goes on
 //! when the fleet does not answer. One message is one synchronous section.
 
+#![expect(
+    missing_docs,
+    reason = "the attribute of an object makes functions that have none"
+)]
+
 use std::cell::RefCell;
 use std::panic::RefUnwindSafe;
 

@@ -74,15 +74,15 @@ impl<'a> FleetStore<'a> {
             text_or_null(list.tenant.as_deref()),
             text_or_null(list.route.as_deref()),
         ];
-        let page = format!(
+        let first = format!(
             "SELECT {OBJECT_COLUMNS} FROM objects WHERE {MATCHING} ORDER BY name LIMIT {OBJECTS_PAGE}"
         );
-        let rows = self.sql.exec(&page, &bindings)?;
+        let rows = self.sql.exec(&first, &bindings)?;
         let objects: Vec<Registration> = rows.iter().map(object).collect::<Result<_, _>>()?;
-        let Some(last) = objects.last().filter(|_| objects.len() == OBJECTS_PAGE) else {
+        let Some(rim) = objects.last().filter(|_| objects.len() == OBJECTS_PAGE) else {
             return Ok(ObjectsPage { objects, left: 0 });
         };
-        bindings[0] = text(&last.name);
+        bindings[0] = text(&rim.name);
         let behind = format!("SELECT count(*) FROM objects WHERE {MATCHING}");
         let left = self.sql.exec(&behind, &bindings)?;
         let left = left.first().map_or(Ok(0), |row| row.integer(0))?;

@@ -152,19 +152,19 @@ fn next_of_unknown(
     let status = waiting_status(named.kind);
     let then = match named.on_unknown {
         OnUnknown::Park => {
-            format!("Every {retry} gets {status} outcome_unknown: nothing runs it again by itself.")
+            format!("every {retry} gets {status} outcome_unknown: nothing runs it again by itself")
         }
         OnUnknown::Resume => format!(
-            "The next {retry} sends it to the origin again under the same operation id, by which the origin dedupes."
+            "the next {retry} sends it to the origin again under the same operation id, by which the origin dedupes"
         ),
         OnUnknown::Rerun => format!(
-            "The next {retry} runs again, and the operation is shown as one that may have run twice."
+            "the next {retry} runs again, and the operation is shown as one that may have run twice"
         ),
     };
     if now < lease_until {
-        format!("Until {lease_until} a {retry} gets {status} outcome_unknown. After that: {then}")
+        format!("Until {lease_until} a {retry} gets {status} outcome_unknown; after that {then}.")
     } else {
-        then
+        sentence(&then)
     }
 }
 
