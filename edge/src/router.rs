@@ -31,7 +31,7 @@ pub(crate) async fn route(inbound: Inbound, site: &Site) -> Response {
         }
         Found::NotCanonical(route) => {
             body::drain(inbound.body).await;
-            let detail = format!("the path is another spelling of {}", route.path());
+            let detail = format!("{} {} is another spelling of a request to {}", inbound.method, inbound.path, route.path());
             return respond::problem(Code::PathNotCanonical, &detail); // A5
         }
         Found::WrongMethod(methods) => {

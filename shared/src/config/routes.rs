@@ -18,7 +18,7 @@ pub enum Found<'a> {
     Route(&'a Route),
     /// A protected path, under a method that is not protected; these are.
     WrongMethod(Vec<Method>),
-    /// Another way to write a path of this route: refused, and never passed on (A5).
+    /// Another way to write the method or path of this route: refused, and never passed on (A5).
     NotCanonical(&'a Route),
     /// Nothing that is protected.
     None,
@@ -54,28 +54,31 @@ impl Routes {
     /// What a request with this method and path (without its query) is for.
     #[must_use]
     pub fn find(&self, method: &str, path: &str) -> Found<'_> {
-        let method = Method::named(method);
-        let takes = |route: &&Route| method.is_some_and(|method| route.methods().contains(&method));
+        // A `post` becomes a `POST` on its way: fetch spells methods as the standard does.
+        let sent_on = Method::named(&method.to_ascii_uppercase());
+        let takes = |route: &&Route| sent_on.is_some_and(|sent| route.methods().contains(&sent));
         let normal = normal_form(path);
-        if normal == path {
-            if let Some(route) = self.of_path(path).find(takes) {
-                return Found::Route(route);
-            }
-            let mut allowed: Vec<Method> = self
-                .of_path(path)
-                .flat_map(|route| route.methods().iter().copied())
-                .collect();
-            if !allowed.is_empty() {
-                allowed.sort_unstable();
-                return Found::WrongMethod(allowed);
-            }
+        if normal == path
+            && sent_on.is_some_and(|sent| sent.as_str() == method)
+            && let Some(route) = self.of_path(path).find(takes)
+        {
+            return Found::Route(route);
         }
-        // A5
+        // A5, before the methods of this path: an origin may read the path as another one than we do.
         let otherwise = self
             .of_path(&normal)
             .find(takes)
             .or_else(|| self.of_path(&loosest_form(path)).find(takes));
-        otherwise.map_or(Found::None, Found::NotCanonical)
+        if let Some(route) = otherwise {
+            return Found::NotCanonical(route);
+        }
+        let here = self.of_path(path).flat_map(Route::methods);
+        let mut allowed: Vec<Method> = here.copied().collect();
+        if allowed.is_empty() {
+            return Found::None;
+        }
+        allowed.sort_unstable();
+        Found::WrongMethod(allowed)
     }
 
     fn of_path(&self, path: &str) -> impl Iterator<Item = &Route> {

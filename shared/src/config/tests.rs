@@ -856,7 +856,7 @@ fn requests_find_their_route() {
     };
     assert_eq!(find("POST", "/v1/orders"), "orders");
     assert_eq!(find("GET", "/v1/orders"), "only POST");
-    assert_eq!(find("post", "/v1/orders"), "only POST");
+    assert_eq!(find("get", "/v1/orders"), "only POST");
     assert_eq!(find("PUT", "/v1/orders/7/capture"), "capture");
     assert_eq!(find("DELETE", "/v1/orders/7/capture"), "only POST, PUT");
     assert_eq!(find("POST", "/v1/orders/7"), "none");
@@ -878,7 +878,26 @@ fn requests_find_their_route() {
     }
     assert_eq!(find("POST", "/v1/orders/%37/capture"), "not capture");
     assert_eq!(find("POST", "/v1/orders/a%2fb/capture"), "not capture");
+    assert_eq!(find("post", "/v1/orders"), "not orders");
     assert_eq!(find("GET", "//v1/orders"), "none");
+}
+
+#[test]
+fn a5_another_routes_path_under_another_method_hides_no_protected_one() {
+    let mut vars = good();
+    for (name, method, path) in [("put", "PUT", "/v1/{x}"), ("post", "POST", "/v1/orders/{id}")] {
+        let fields = json!({
+            "kind": "api", "methods": [method], "path": path, "origin": "sample", "tenant": "api-key",
+            "on_unknown": "park",
+        });
+        vars.insert(format!("ROUTE_{name}"), fields);
+    }
+    let config = read(&vars).unwrap();
+    let found = config.routes.find("POST", "/v1/orders%2F7");
+    assert!(
+        matches!(found, Found::NotCanonical(route) if route.name().as_str() == "post"),
+        "{found:?}"
+    );
 }
 
 #[test]
