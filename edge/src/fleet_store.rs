@@ -79,10 +79,10 @@ impl<'a> FleetStore<'a> {
         );
         let rows = self.sql.exec(&first, &bindings)?;
         let objects: Vec<Registration> = rows.iter().map(object).collect::<Result<_, _>>()?;
-        let Some(rim) = objects.last().filter(|_| objects.len() == OBJECTS_PAGE) else {
+        let Some(end) = objects.last().filter(|_| objects.len() == OBJECTS_PAGE) else {
             return Ok(ObjectsPage { objects, left: 0 });
         };
-        bindings[0] = text(&rim.name);
+        bindings[0] = text(&end.name);
         let behind = format!("SELECT count(*) FROM objects WHERE {MATCHING}");
         let left = self.sql.exec(&behind, &bindings)?;
         let left = left.first().map_or(Ok(0), |row| row.integer(0))?;
