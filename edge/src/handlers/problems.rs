@@ -90,7 +90,7 @@ fn explained(code: Code) -> String {
 const fn advice(retry: Retry) -> &'static str {
     match retry {
         Retry::SameKey => {
-            "<code>same-key</code>: send the same request again with the same key. It takes effect once at most."
+            "<code>same-key</code>: send the same request again with the same key. The key names one operation, however often it is sent."
         }
         Retry::NewKey => {
             "<code>new-key</code>: mend the request and send it as a new operation, with a new key. Nothing was \
