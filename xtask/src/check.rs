@@ -3,21 +3,28 @@
 //! Not the rules: those are `shared::config`, which the Worker applies to the same variables at its first
 //! request. This turns wrangler.toml and .dev.vars into the map that the Worker would see.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use shared::config::Config;
 
 use crate::failure::{Failure, Result};
+use crate::process::say;
 use crate::repo::{Repo, read};
 
-/// The variables of a Worker by name.
-pub(crate) type Vars = Map<String, Value>;
+/// What a Worker would be given.
+pub(crate) struct Environment {
+    /// The variables, and the secrets that are seen, by name.
+    vars: Map<String, Value>,
+    /// The secrets that exist, where that is known.
+    secrets: Option<Vec<String>>,
+}
 
 /// Reads `[--config PATH]` and reports.
 pub(crate) fn check(repo: &Repo, words: &[String]) -> Result<()> {
-    let path = match words {
-        [] => None,
-        [flag, path] if flag == "--config" => Some(Path::new(path)),
+    let config = match words {
+        [] => repo.at("wrangler.toml"),
+        [flag, path] if flag == "--config" => PathBuf::from(path),
         _ => {
             return Err(
                 Failure::new(format!("check does not know {:?}", words.join(" ")))
@@ -25,44 +32,65 @@ pub(crate) fn check(repo: &Repo, words: &[String]) -> Result<()> {
             );
         }
     };
-    report(&read_vars(repo, path)?)
-}
-
-/// What the Worker would be given by this configuration, the checkout's own if none is named.
-pub(crate) fn read_vars(repo: &Repo, config: Option<&Path>) -> Result<Vars> {
-    let config = config.map_or_else(|| repo.at("wrangler.toml"), Path::to_owned);
-    let mut vars = vars_of(&read(&config)?)
-        .map_err(|error| Failure::new(format!("failed to read {}: {error}", config.display())))?;
+    let mut environment = Environment::of(&config)?;
     let secrets = config.with_file_name(".dev.vars");
     if secrets.is_file() {
-        vars.extend(secrets_of(&read(&secrets)?));
+        environment.add_secrets(secrets_of(&read(&secrets)?));
     }
-    Ok(vars)
+    report(&environment)
+}
+
+/// Checks the checkout's own wrangler.toml, whatever secrets there will be.
+pub(crate) fn check_own(repo: &Repo) -> Result<()> {
+    report(&Environment::of(&repo.at("wrangler.toml"))?)
+}
+
+impl Environment {
+    fn of(config: &Path) -> Result<Self> {
+        let vars = vars_of(&read(config)?).map_err(|error| {
+            Failure::new(format!("failed to read {}: {error}", config.display()))
+        })?;
+        Ok(Self {
+            vars,
+            secrets: None,
+        })
+    }
+
+    fn add_secrets(&mut self, secrets: Map<String, Value>) {
+        self.secrets = Some(secrets.keys().cloned().collect());
+        self.vars.extend(secrets);
+    }
 }
 
 /// Prints every mistake with its route, its field, what was found and what would do.
-pub(crate) fn report(vars: &Vars) -> Result<()> {
-    let mistakes: Vec<String> = Vec::new();
-    if mistakes.is_empty() {
-        println!("configuration: {} variables, no mistakes", vars.len());
-        return Ok(());
-    }
+fn report(environment: &Environment) -> Result<()> {
+    let mistakes = match Config::read(&environment.vars, environment.secrets.as_deref()) {
+        Ok(config) => {
+            let routes = config.route_names();
+            say(format!(
+                "configuration: no mistakes; protected routes: {}",
+                routes.join(", ")
+            ));
+            return Ok(());
+        }
+        Err(mistakes) => mistakes,
+    };
     for mistake in &mistakes {
         eprintln!("{mistake}");
     }
-    Err(
-        Failure::new(format!("{} mistakes in the configuration", mistakes.len()))
-            .remedy("docs/configuration.md lists every field and its default"),
-    )
+    let count = mistakes.len();
+    let noun = if count == 1 { "mistake" } else { "mistakes" };
+    Err(Failure::new(format!("{count} {noun} in the configuration"))
+        .remedy("docs/configuration.md lists every field and its default"))
 }
 
 /// `[vars]` of a wrangler.toml as JSON, which is how wrangler hands them on.
-fn vars_of(text: &str) -> Result<Vars, String> {
+fn vars_of(text: &str) -> Result<Map<String, Value>, String> {
     let table: toml::Table = text
         .parse()
         .map_err(|error: toml::de::Error| error.to_string())?;
     let Some(vars) = table.get("vars") else {
-        return Ok(Vars::new());
+        return Ok(Map::new());
     };
     let vars = serde_json::to_value(vars).map_err(|error| error.to_string())?;
     vars.as_object()
@@ -71,7 +99,7 @@ fn vars_of(text: &str) -> Result<Vars, String> {
 }
 
 /// The `NAME=value` lines of a .dev.vars.
-fn secrets_of(text: &str) -> Vars {
+fn secrets_of(text: &str) -> Map<String, Value> {
     let lines = text
         .lines()
         .map(str::trim)

@@ -77,6 +77,7 @@ fn report(repo: &Repo, tools: &Path, merged: &Path, programs: &[PathBuf]) -> Res
                 .iter()
                 .flat_map(|other| ["--object".into(), other.clone().into_os_string()]),
         );
+        command.arg(r"--ignore-filename-regex=(tests\.rs$|/\.cargo/|/rustc/|/shared/tests/)");
         command.arg("--sources").arg(repo.at("shared/src"));
         command
     };

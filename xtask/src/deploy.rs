@@ -20,7 +20,7 @@ pub(crate) fn deploy(repo: &Repo, words: &[String]) -> Result<()> {
             );
         }
     };
-    check::report(&check::read_vars(repo, None)?)?;
+    check::check_own(repo)?;
     build::build(repo, &Plan::deployed())?;
     let mut wrangler = Command::new(repo.npm_bin("wrangler"));
     wrangler

@@ -27,7 +27,7 @@ pub(crate) enum Scene {
 pub(crate) fn dev(repo: &Repo, scene: Scene, words: &[String]) -> Result<()> {
     // Before minutes of building.
     check_port(port(words)?)?;
-    check::report(&check::read_vars(repo, None)?)?;
+    check::check_own(repo)?;
     build::build(repo, &Plan::deployed())?;
     say("local gateway: cargo build");
     run(
