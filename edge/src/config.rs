@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 use shared::config::Config;
+use shared::json;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 use worker::js_sys::{JSON, Object, Reflect};
@@ -65,5 +66,5 @@ fn is_binding(value: &JsValue) -> bool {
 /// A table of the environment. What has no JSON form is shown to the rule as null, which it refuses by name.
 fn json(value: &JsValue) -> Value {
     let text = JSON::stringify(value).ok().map(String::from);
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
+    text.and_then(|text| json::read(text.as_bytes()).ok()).unwrap_or(Value::Null)
 }

@@ -11,9 +11,11 @@
 use std::cell::RefCell;
 use std::panic::RefUnwindSafe;
 
+use shared::json;
 use shared::time::Timestamp;
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
 
+use crate::body::{self, Body};
 use crate::clock;
 use crate::fleet_store::FleetStore;
 use crate::message_fleet::{FleetAnswer, FleetMessage, OpenSession};
@@ -21,8 +23,11 @@ use crate::sql::{Sql, SqlError};
 use crate::telemetry::{Level, event};
 use crate::throttle::Throttle;
 
+/// The most bytes of a message (X5): names and digests.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+
 /// The object; there is one of it.
-#[durable_object]
+#[durable_object(fetch)]
 pub struct Fleet {
     sql: Sql,
     throttle: RefCell<Throttle>,
@@ -39,8 +44,13 @@ impl DurableObject for Fleet {
         }
     }
 
-    async fn fetch(&self, mut request: Request) -> Result<Response> {
-        let message: FleetMessage = match request.json().await {
+    async fn fetch(&self, request: Request) -> Result<Response> {
+        let bytes = match body::read(request.inner().body(), MESSAGE_BYTES_MAX).await {
+            Body::Whole(bytes) => bytes,
+            Body::TooLarge(_) => return Response::error("the message is too large", 413),
+            Body::Broken(why) => return Response::error(why, 400),
+        };
+        let message: FleetMessage = match json::read(&bytes) {
             Ok(message) => message,
             Err(error) => {
                 event(

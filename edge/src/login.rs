@@ -131,7 +131,7 @@ pub(crate) async fn sign_in(inbound: Inbound, site: &Site) -> Response {
         .to_owned();
     let host = inbound.header("host").unwrap_or_default().to_owned();
     let login: Login = match body::read(inbound.body, LOGIN_BYTES_MAX).await {
-        Body::Whole(bytes) => match serde_json::from_slice(&bytes) {
+        Body::Whole(bytes) => match shared::json::read(&bytes) {
             Ok(login) => login,
             // The parser's text could repeat the token (X4).
             Err(_unreadable) => {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use shared::decide::Replay;
 use shared::fingerprint::Fingerprint;
 use shared::placement::Place;
+use shared::json;
 use shared::policy::Policy;
 use shared::record::{AttemptId, Body, Outcome, UnknownCause};
 use shared::scope::{OperationKey, RouteName, TenantId};
@@ -343,7 +344,7 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Vec<u8>), 
     let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
     let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_narrow| short())?;
     let (head, body) = rest.split_at_checked(length).ok_or_else(short)?;
-    let head = serde_json::from_slice(head).map_err(|error| Unreadable(error.to_string()))?;
+    let head = json::read(head).map_err(|error| Unreadable(error.to_string()))?;
     Ok((head, body.to_vec()))
 }
 

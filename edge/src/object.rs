@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
+use shared::json;
 use shared::placement::KeyDigest;
 use shared::time::{Millis, Timestamp};
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
@@ -40,7 +41,7 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 const ALARM_PAUSE: Millis = Millis::from_secs(30);
 
 /// The object.
-#[durable_object]
+#[durable_object(alarm)]
 pub struct Operations {
     inside: Rc<Inside>,
 }
@@ -186,7 +187,7 @@ impl Inside {
     }
 
     fn operator(&self, bytes: &[u8]) -> Result<Response> {
-        let message = match serde_json::from_slice(bytes) {
+        let message = match json::read(bytes) {
             Ok(message) => message,
             Err(error) => return Response::error(error.to_string(), 400),
         };

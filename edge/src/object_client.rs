@@ -6,10 +6,12 @@
 use std::fmt;
 
 use serde::{Serialize, de::DeserializeOwned};
+use shared::json;
 use shared::placement::ObjectName;
 use shared::time::Millis;
 use worker::js_sys::Uint8Array;
-use worker::{Env, Method, ObjectNamespace, Request, RequestInit, Response, ResponseBody};
+use worker::web_sys::{Request as RawRequest, RequestInit};
+use worker::{Env, ObjectNamespace, Response, ResponseBody};
 
 use crate::body::{self, Body};
 use crate::message::{self, Answer, Call};
@@ -106,12 +108,13 @@ async fn call(
     patience: Millis,
 ) -> Result<Vec<u8>, CallError> {
     let exchange = async {
-        let mut init = RequestInit::new();
-        init.with_method(Method::Post)
-            .with_body(Some(Uint8Array::from(message).into()));
-        let request = Request::new_with_init(&format!("https://object{path}"), &init)?;
+        let init = RequestInit::new();
+        init.set_method("POST");
+        init.set_body(&Uint8Array::from(message));
+        let address = format!("https://object{path}");
+        let request = RawRequest::new_with_str_and_init(&address, &init).map_err(worker::Error::from)?;
         let stub = namespace.get_by_name(name)?; // a new one each time: after an error a stub may stay broken
-        let response = stub.fetch_with_request(request).await?;
+        let response = stub.fetch_with_request(request.into()).await?;
         read(&response).await
     };
     let answered = body::within(patience, exchange).await;
@@ -143,7 +146,7 @@ fn to_json<M: Serialize>(message: &M) -> Result<Vec<u8>, CallError> {
 }
 
 fn from_json<A: DeserializeOwned>(bytes: &[u8]) -> Result<A, CallError> {
-    serde_json::from_slice(bytes).map_err(|error| CallError::Failed(error.to_string()))
+    json::read(bytes).map_err(|error| CallError::Failed(error.to_string()))
 }
 
 impl From<worker::Error> for CallError {

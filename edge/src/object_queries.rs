@@ -6,6 +6,7 @@
 
 use std::fmt::Display;
 
+use shared::json;
 use shared::live::LiveState;
 use shared::metrics::Sums;
 use shared::placement::{KeyDigest, OperationId};
@@ -291,5 +292,5 @@ fn record(row: &Row, column: u32, body: Vec<u8>) -> Result<Record, SqlError> {
 }
 
 fn sums(row: &Row, column: u32) -> Result<Sums, SqlError> {
-    serde_json::from_str(&row.text(column)?).map_err(SqlError::unreadable)
+    json::read(row.text(column)?.as_bytes()).map_err(SqlError::unreadable)
 }

@@ -14,6 +14,7 @@ pub mod classify;
 pub mod config;
 pub mod decide;
 pub mod fingerprint;
+pub mod json;
 pub mod key;
 pub mod live;
 pub mod media;

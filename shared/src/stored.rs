@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
+use crate::json;
 use crate::record::{
     AttemptEnd, AttemptId, AttemptNumber, Body, Ending, Outcome, PastAttempt, Record, State,
     Unknown, UnknownCause,
@@ -58,7 +59,7 @@ pub fn write(record: &Record) -> (String, Option<&[u8]>) {
 
 /// Reads what [`write`] gave.
 pub fn read(text: &str, body: Vec<u8>) -> Result<Record, StoredError> {
-    let form: RecordForm = serde_json::from_str(text).map_err(|error| StoredError::Unreadable {
+    let form: RecordForm = json::read(text.as_bytes()).map_err(|error| StoredError::Unreadable {
         reason: error.to_string(),
     })?;
     if form.version > VERSION {

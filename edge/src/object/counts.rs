@@ -3,6 +3,7 @@
 //! Sums are gathered in memory and saved at most once a second, by a transaction that writes anyway or by the
 //! alarm; a crash loses the last second (M). Only what is saved is shown (P8).
 
+use shared::json;
 use shared::metrics::Sums;
 use shared::time::{Millis, Timestamp};
 
@@ -34,7 +35,7 @@ impl Saved {
         };
         let minute = row.integer(0)?;
         Ok(Self {
-            sums: serde_json::from_str(&row.text(1)?).map_err(SqlError::unreadable)?,
+            sums: json::read(row.text(1)?.as_bytes()).map_err(SqlError::unreadable)?,
             completed: row.integer(2)?.unsigned_abs(),
             at: Timestamp::from_millis(minute.saturating_mul(MINUTE_MS)),
             minute,

@@ -1,6 +1,7 @@
 //! What an object remembers about itself, so that its alarm and its lists work without a request.
 
 use serde::{Deserialize, Serialize};
+use shared::json;
 use shared::placement::Place;
 use shared::policy::Policy;
 use shared::scope::{RouteName, TenantId};
@@ -25,7 +26,7 @@ impl Identity {
         let Some(row) = rows.first() else {
             return Ok(None);
         };
-        let form: Form = serde_json::from_str(&row.text(0)?).map_err(SqlError::unreadable)?;
+        let form: Form = json::read(row.text(0)?.as_bytes()).map_err(SqlError::unreadable)?;
         Ok(Some(Self {
             place: Place { tenant: form.tenant, route: form.route, shard: form.shard },
             policy: form.policy,

@@ -1,6 +1,5 @@
 //! Spans, sizes and dates as text with their unit.
 
-use alloc::format;
 use alloc::string::String;
 
 use crate::quote::quoted;
@@ -37,15 +36,23 @@ fn counted(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 
 /// The end of a day in UTC: what is granted until a date is good on that date.
 pub(super) fn end_of(date: &str) -> Result<Timestamp, String> {
-    let parsed = chrono::NaiveDate::parse_from_str(date, "%Y-%m-%d").ok();
-    let day = parsed.filter(|day| format!("{day}") == date);
-    let next = day
+    let next = day(date)
         .and_then(|day| day.succ_opt())
         .and_then(|next| next.and_hms_opt(0, 0, 0));
     let midnight = next.map(|midnight| midnight.and_utc().timestamp_millis());
     midnight
         .map(Timestamp::from_millis)
         .ok_or_else(|| quoted(date.as_bytes()))
+}
+
+/// `YYYY-MM-DD`, each with all its digits.
+fn day(date: &str) -> Option<chrono::NaiveDate> {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (year, rest) = date.split_at_checked(4)?;
+    let (month, day) = rest.strip_prefix('-')?.split_once('-')?;
+    let whole = digits(year) && [month, day].iter().all(|part| part.len() == 2 && digits(part));
+    let (year, month, day) = (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
+    chrono::NaiveDate::from_ymd_opt(year, month, day).filter(|_| whole)
 }
 
 #[cfg(test)]
