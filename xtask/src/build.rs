@@ -2,8 +2,10 @@
 
 mod dashboard;
 mod edge;
+mod probe;
 mod sizes;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::failure::{Failure, Result};
@@ -82,6 +84,12 @@ pub(crate) fn build(repo: &Repo, plan: &Plan) -> Result<()> {
         timed("dashboard", || dashboard::build(repo, &toolchain))?;
     }
     sizes::check(repo, plan)
+}
+
+/// Compiles the rule alone for wasm32 and answers the module's path.
+pub(crate) fn probe(repo: &Repo) -> Result<PathBuf> {
+    let _lock = repo.lock()?;
+    probe::build(repo, &setup::toolchain(repo)?)
 }
 
 impl Edge {

@@ -39,13 +39,14 @@ pub(crate) fn test(repo: &Repo, words: &[String]) -> Result<()> {
     lints(repo)?;
     native(repo)?;
     match extent {
-        Extent::Quick => Ok(()),
-        Extent::Usual => end_to_end(repo, false),
-        Extent::Full => {
-            planted::planted(repo, &[])?;
-            end_to_end(repo, true)
-        }
+        Extent::Quick => return Ok(()),
+        Extent::Usual => {}
+        Extent::Full => planted::planted(repo, &[])?,
     }
+    exhaustive(repo)?;
+    build::build(repo, &Plan::tested())?;
+    probe(repo)?;
+    end_to_end(repo, extent)
 }
 
 fn formatting(repo: &Repo) -> Result<()> {
@@ -76,32 +77,69 @@ fn native(repo: &Repo) -> Result<()> {
     say("native tests: cargo test");
     let packages = ["shared", "dashboard", "edge", "xtask"];
     let packages = packages.iter().flat_map(|package| ["--package", package]);
+    let mut tests = cargo(repo);
+    tests
+        .arg("test")
+        .args(packages)
+        .arg("--features=shared/contract");
+    run(&mut tests, "")?;
+    // The harness itself; its suites need a gateway.
     run(
-        cargo(repo)
-            .arg("test")
-            .args(packages)
-            .arg("--features=shared/contract"),
-        "",
-    )?;
-    say("exhaustive tests of the rule: cargo test --release");
-    run(
-        cargo(repo).args(["test", "--release", "--package", "shared", "--all-features"]),
+        cargo(repo).args(["test", "--package", "tests", "--lib", "--bins"]),
         "",
     )
 }
 
+/// The rule's longest walks, one message longer than without optimising.
+fn exhaustive(repo: &Repo) -> Result<()> {
+    say("exhaustive tests of the rule: cargo test --release");
+    let mut tests = cargo(repo);
+    tests.args([
+        "test",
+        "--release",
+        "--package",
+        "shared",
+        "--all-features",
+        "--tests",
+    ]);
+    run(&mut tests, "")
+}
+
+/// The rule asks its platform for nothing: the module that links only it has no imports.
+fn probe(repo: &Repo) -> Result<()> {
+    say("probe: the rule alone, as a module without imports");
+    let module = build::probe(repo)?;
+    let mut test = cargo(repo);
+    test.args(["test", "--release", "--package", "shared", "--all-features"]);
+    test.args(["--test", "no_std_probe", "--", "--ignored"])
+        .env("ONCEGATE_PROBE", module);
+    run(
+        &mut test,
+        "shared must not reach for std, a clock or randomness",
+    )
+}
+
 /// The suites of the `tests` crate, against the Worker with its hooks and the one that is deployed.
-fn end_to_end(repo: &Repo, long: bool) -> Result<()> {
-    build::build(repo, &Plan::tested())?;
+fn end_to_end(repo: &Repo, extent: Extent) -> Result<()> {
     setup::browser::chromium()?;
     say("end-to-end and browser tests: cargo test -p tests");
-    let mut command = cargo(repo);
-    command.args(["test", "--package", "tests"]);
-    if long {
-        command.env("ONCEGATE_LONG", "1");
+    let mut suites = cargo(repo);
+    suites.args([
+        "test",
+        "--no-fail-fast",
+        "--package",
+        "tests",
+        "--test",
+        "*",
+    ]);
+    match extent {
+        Extent::Quick | Extent::Usual => {}
+        Extent::Full => {
+            suites.env("ONCEGATE_LONG", "1");
+        }
     }
     run(
-        &mut command,
+        &mut suites,
         "logs and state of each session are under target/sessions",
     )
 }

@@ -7,6 +7,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::{Made, settings};
 use crate::failure::{Context, Failure, Result};
@@ -25,6 +26,8 @@ const INPUTS: [&str; 5] = [
 
 /// Where the Worker serves the files: below the gateway's own path.
 const BASE: &str = "/_oncegate/";
+/// Where [`browser_cargo`] leaves its modules.
+pub(super) const MODULES: &str = "target/dashboard/wasm32-unknown-unknown/wasm";
 const OUTPUT: &str = "build/assets/_oncegate";
 
 pub(super) fn build(repo: &Repo, toolchain: &Toolchain) -> Result<Made> {
@@ -49,22 +52,13 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain) -> Result<Made> {
 
 /// Leaves `dashboard.js` and `dashboard_bg.wasm` in `bound`.
 fn compile(repo: &Repo, toolchain: &Toolchain, bound: &Path) -> Result<()> {
-    let target = repo.at("target/dashboard");
-    let mut cargo = toolchain.compiler.command(toolchain.compiler.cargo())?;
-    cargo
-        .current_dir(repo.root())
-        .args(["build", "--package", "dashboard", "--profile", "wasm"])
-        .args([
-            "--target",
-            "wasm32-unknown-unknown",
-            "-Z",
-            "build-std=std,panic_abort",
-        ])
-        .env("CARGO_TARGET_DIR", &target)
-        .env("RUSTFLAGS", "-Cpanic=abort");
-    run(&mut cargo, "the compiler's own lines are above")?;
+    let mut cargo = browser_cargo(repo, toolchain)?;
+    run(
+        cargo.args(["--package", "dashboard"]),
+        "the compiler's own lines are above",
+    )?;
 
-    let module = target.join("wasm32-unknown-unknown/wasm/dashboard.wasm");
+    let module = repo.at(MODULES).join("dashboard.wasm");
     let mut bindgen = without_toolchain(&toolchain.tools.wasm_bindgen);
     bindgen
         .arg(&module)
@@ -89,6 +83,24 @@ fn compile(repo: &Repo, toolchain: &Toolchain, bound: &Path) -> Result<()> {
     optimiser.args(features.map(|feature| format!("--enable-{feature}")));
     optimiser.arg(&wasm).arg("-o").arg(&wasm);
     run(&mut optimiser, "")
+}
+
+/// `cargo build` for wasm32 with a standard library that ends at a panic, optimised for size.
+pub(super) fn browser_cargo(repo: &Repo, toolchain: &Toolchain) -> Result<Command> {
+    let mut cargo = toolchain.compiler.command(toolchain.compiler.cargo())?;
+    cargo
+        .current_dir(repo.root())
+        .args([
+            "build",
+            "--profile",
+            "wasm",
+            "--target",
+            "wasm32-unknown-unknown",
+        ])
+        .args(["-Z", "build-std=std,panic_abort"])
+        .env("CARGO_TARGET_DIR", repo.at("target/dashboard"))
+        .env("RUSTFLAGS", "-Cpanic=abort");
+    Ok(cargo)
 }
 
 /// Copies everything under names that change with the content, and the page that names them.
