@@ -95,7 +95,14 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
 
 /// Every file under a folder in a fixed order; what git ignores at the top of a checkout is left out.
 pub(crate) fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
-    const IGNORED: [&str; 5] = [".git", ".oncegate", "build", "node_modules", "target"];
+    const IGNORED: [&str; 6] = [
+        ".git",
+        ".oncegate",
+        ".wrangler",
+        "build",
+        "node_modules",
+        "target",
+    ];
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
