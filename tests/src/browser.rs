@@ -15,6 +15,9 @@ use webdriver::Driver;
 /// So long may anything on a page take to show.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
+/// Narrower screens are phones: their scroll bars lie over the page.
+const PHONE_WIDTH: u32 = 500;
+
 /// One browser with a profile of its own. It ends with the process, or when it is closed.
 pub struct Browser {
     driver: Driver,
@@ -173,8 +176,7 @@ impl Browser {
 
     /// Shows the page as a screen of this width would, with this scheme.
     pub async fn screen(&self, width: u32, height: u32, scheme: &str) {
-        let metrics =
-            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < PHONE_WIDTH });
         self.devtools("Emulation.setDeviceMetricsOverride", metrics)
             .await;
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });

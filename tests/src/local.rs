@@ -18,10 +18,14 @@ use crate::{repository, traffic};
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 /// So long may wrangler take to answer before something is wrong.
 const START_MAX: Duration = Duration::from_mins(1);
+/// So long may the user's own service take to take a connection.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// So long may it take to end in order.
 const END_MAX: Duration = Duration::from_secs(3);
 
@@ -115,17 +119,23 @@ fn print_effect(effect: &Effect) {
     );
 }
 
+// Only whether it listens: a request could have an effect there.
 async fn check_origin(url: &str) -> Result<(), String> {
-    let remedy = "start your service first, or leave --origin out for the sample origin";
-    match tokio::time::timeout(Duration::from_secs(3), Client::new(url).get("/").try_send()).await {
-        Ok(Ok(_answer)) => Ok(()),
-        Ok(Err(error)) if error.is_builder() => Err(format!(
-            "--origin {url} is no http URL; write http://127.0.0.1:3000"
-        )),
-        // It listens, and speaks something else or nothing at /: the user knows better.
-        Ok(Err(error)) if !error.is_connect() => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(format!("nothing listens at --origin {url}; {remedy}")),
+    let parsed = reqwest::Url::parse(url).ok();
+    let address = parsed
+        .as_ref()
+        .and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+    let Some((host, port)) = address else {
+        return Err(format!(
+            "--origin {url} names no host; write http://127.0.0.1:3000"
+        ));
+    };
+    let host = host.trim_matches(['[', ']']);
+    if let Ok(Ok(_stream)) = timeout(CONNECT_MAX, TcpStream::connect((host, port))).await {
+        return Ok(());
     }
+    let remedy = "start your service first, or leave --origin out for the sample origin";
+    Err(format!("nothing listens at --origin {url}; {remedy}"))
 }
 
 fn start(arguments: &Arguments, origin: &str, credentials: &Credentials) -> Result<Group, String> {

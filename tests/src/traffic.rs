@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 /// The pause between two scenes; a scene sends about one and a half requests.
 const PAUSE: Duration = Duration::from_millis(220);
@@ -75,8 +76,11 @@ pub async fn play(gateway: &str, credentials: &Credentials) -> Infallible {
 
 async fn customers(clients: Vec<Client>) -> Infallible {
     let places = Arc::new(Semaphore::new(SCENES_MAX));
+    // Dropped with the play, and its scenes with it.
+    let mut scenes = JoinSet::new();
     loop {
         tokio::time::sleep(PAUSE).await;
+        while scenes.try_join_next().is_some() {}
         let (Some(scene), Some(client)) =
             (fastrand::choice(API_SCENES), fastrand::choice(&clients))
         else {
@@ -86,7 +90,7 @@ async fn customers(clients: Vec<Client>) -> Infallible {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             continue;
         };
-        tokio::spawn(async move {
+        scenes.spawn(async move {
             let told = perform(scene, &client).await;
             println!("generated  {told}");
             drop(place);
@@ -166,10 +170,12 @@ fn order(client: &Client) -> Call {
 }
 
 async fn senders(client: Client, credentials: Credentials) -> Infallible {
+    let mut scenes = JoinSet::new();
     loop {
+        while scenes.try_join_next().is_some() {}
         for (path, deliveries) in events(&credentials).await {
             let (client, changed) = (client.clone(), deliveries.len() > 1);
-            tokio::spawn(async move {
+            scenes.spawn(async move {
                 let told = deliver(&client, path, &deliveries, changed).await;
                 println!("generated  {told}");
             });

@@ -114,7 +114,7 @@ fn check_names_every_mistake_with_its_route_its_field_and_a_remedy() {
         let checked = xtask(&["check", "--config", &config.display().to_string()]).await;
         assert!(!checked.status.success(), "{}", checked.text);
         let rows: [(&str, &[&str]); 6] = [
-            ("leased", &["lease", "20s"]),
+            ("leased", &["lease", "20000 ms"]),
             ("choiceless", &["on_unknown"]),
             ("mistyped", &["retenton", "retention"]),
             ("astray", &["origin", "nowhere"]),
@@ -374,7 +374,11 @@ fn dev_protects_a_service_of_ones_own() {
             .expect("a command")
             .to_owned();
         assert_pasted(&paste(&first).await, 201, "idempotency-status: created");
-        assert_eq!(own.effects().len(), 1);
+        assert_eq!(
+            (own.requests(), own.effects().len()),
+            (1, 1),
+            "checking that it listens asks it nothing"
+        );
         local.interrupt().await;
     });
 }

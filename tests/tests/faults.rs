@@ -132,3 +132,15 @@ fn the_hooks_are_not_in_what_is_deployed() {
         assert_eq!(rows.status, 404, "{}", rows.text());
     });
 }
+
+#[test]
+fn the_deployed_entry_point_runs_requests_to_their_end() {
+    // A4: a client's hanging up is not signalled here, so what is built is looked at too.
+    let path = tests::repository().join("build/edge/index.js");
+    let script = std::fs::read_to_string(&path).expect("`cargo xtask build` makes it");
+    assert!(
+        script.contains("this.ctx.waitUntil("),
+        "{} drops its work with the client",
+        path.display()
+    );
+}
