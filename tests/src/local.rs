@@ -146,18 +146,26 @@ fn start(arguments: &Arguments, origin: &str, credentials: &Credentials) -> Resu
         .map_err(|error| format!("failed to write {}: {error}", secrets.display()))?;
     let log = File::create(log_path(state))
         .map_err(|error| format!("failed to write the log of wrangler: {error}"))?;
-    let words = [
+    let mut words = vec![
         "dev".to_owned(),
         format!("--config={}", root.join("wrangler.toml").display()),
         "--ip=127.0.0.1".to_owned(),
         format!("--port={}", arguments.port),
         "--inspector-port=0".to_owned(),
         format!("--persist-to={}", state.join("state").display()),
-        format!("--env-file={}", secrets.display()),
         format!("--var=ORIGIN_sample:{origin}"),
         format!("--var=OPERATOR_HOST:localhost:{}", arguments.port),
         "--show-interactive-dev-session=false".to_owned(),
     ];
+    // An --env-file takes the place of .dev.vars, which may hold the secrets of the user's own routes. Later files win,
+    // so that the credentials that are printed are those that count.
+    let own = root.join(".dev.vars");
+    words.extend(
+        [own, secrets]
+            .iter()
+            .filter(|file| file.is_file())
+            .map(|file| format!("--env-file={}", file.display())),
+    );
     let wrangler = root.join("node_modules/.bin/wrangler");
     Group::start(&wrangler, words, &QUIET, &root, &log).map_err(|error| {
         format!(

@@ -3,7 +3,7 @@
 //! A session can be killed as a lost machine is, and started again over the same folder. Its log lies beside its
 //! state, and is shown when it does not start.
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::deadline::eventually;
 use crate::origin::Origin;
 use crate::process::{Group, free_port, listens};
@@ -159,6 +159,27 @@ impl Session {
     #[must_use]
     pub fn operators(&self) -> Client {
         Client::new(&format!("http://localhost:{}", self.port))
+    }
+
+    /// Signs in with an operator's token; the answer carries the cookie.
+    pub async fn login(&self, token: &str) -> Answer {
+        let operators = self.operators();
+        let call = operators
+            .post("/_oncegate/operator/login")
+            .json(&serde_json::json!({ "token": token }));
+        call.header("Origin", operators.base())
+            .header("Oncegate-Operator", "1")
+            .send()
+            .await
+    }
+
+    /// A client with an operator's session.
+    pub async fn operator(&self, token: &str) -> Client {
+        let answer = self.login(token).await;
+        assert_eq!(answer.status, 204, "signing in: {}", answer.text());
+        let cookie = answer.header("set-cookie").unwrap_or_default();
+        self.operators()
+            .with_header("Cookie", cookie.split(';').next().unwrap_or_default())
     }
 
     /// The folder that holds state, configuration and log.

@@ -119,7 +119,7 @@ fn check_names_every_mistake_with_its_route_its_field_and_a_remedy() {
             ("mistyped", &["retenton", "retention"]),
             ("astray", &["origin", "nowhere"]),
             ("careless", &["origin_dedupes"]),
-            ("forgetful", &["retention", "24h"]),
+            ("forgetful", &["retention", "24 h"]),
         ];
         for (route, words) in rows {
             let line = checked.text.lines().find(|line| line.contains(route));

@@ -1,7 +1,7 @@
 //! X on the wire: tenants apart, origins shielded, operators known.
 
 use serde_json::json;
-use tests::client::{Answer, Client};
+use tests::client::Answer;
 use tests::keys::key;
 use tests::session::Session;
 use tests::settings::{OPERATOR_TOKEN, Settings, VIEWER_TOKEN, api_key, api_route, webhook_route};
@@ -219,36 +219,12 @@ fn a_static_credential_is_a_tenant_of_its_own() {
     });
 }
 
-async fn login(session: &Session, token: &str) -> Answer {
-    let operators = session.operators();
-    let call = operators
-        .post("/_oncegate/operator/login")
-        .json(&json!({ "token": token }));
-    call.header("Origin", operators.base())
-        .header("Oncegate-Operator", "1")
-        .send()
-        .await
-}
-
-async fn operator(session: &Session, token: &str) -> Client {
-    let answer = login(session, token).await;
-    assert_eq!(answer.status, 204, "{}", answer.text());
-    let cookie = answer
-        .header("set-cookie")
-        .expect("a session")
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
-    session.operators().with_header("Cookie", &cookie)
-}
-
 #[test]
 fn a_session_is_a_strict_cookie_that_no_script_reads() {
     // X3
     tests::run(async {
         let session = gateway().await;
-        let answer = login(session, OPERATOR_TOKEN).await;
+        let answer = session.login(OPERATOR_TOKEN).await;
         assert_eq!(answer.status, 204, "{}", answer.text());
         let cookie = answer.header("set-cookie").expect("a session");
         for attribute in [
@@ -264,7 +240,8 @@ fn a_session_is_a_strict_cookie_that_no_script_reads() {
             "the cookie is not the token"
         );
         for (token, role) in [(OPERATOR_TOKEN, "operator"), (VIEWER_TOKEN, "viewer")] {
-            let who = operator(session, token)
+            let who = session
+                .operator(token)
                 .await
                 .get("/_oncegate/operator/session")
                 .send()
@@ -280,7 +257,7 @@ fn a_wrong_token_opens_nothing() {
     tests::run(async {
         let session = gateway().await;
         for token in ["", "wrong", &api_key("acme")] {
-            let answer = login(session, token).await;
+            let answer = session.login(token).await;
             answer.assert_problem(401, "unauthenticated", "same-key");
             assert_eq!(answer.header("set-cookie"), None);
         }
@@ -354,7 +331,8 @@ fn operators_doors_are_on_their_host_alone() {
     // X3
     tests::run(async {
         let session = gateway().await;
-        let cookie = login(session, OPERATOR_TOKEN)
+        let cookie = session
+            .login(OPERATOR_TOKEN)
             .await
             .header("set-cookie")
             .expect("a session")
@@ -396,7 +374,7 @@ fn changes_need_our_header_and_our_origin() {
     // X3
     tests::run(async {
         let session = gateway().await;
-        let client = operator(session, OPERATOR_TOKEN).await;
+        let client = session.operator(OPERATOR_TOKEN).await;
         let logout = || client.call("POST", "/_oncegate/operator/logout");
         let ours = client.base().to_owned();
         let foreign = [
