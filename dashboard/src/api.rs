@@ -2,10 +2,9 @@
 //!
 //! Not here: asking again (`live`) and leading to the login (`live`, too): this reports.
 
-use gloo_net::http::{Request, RequestBuilder, Response};
-use serde::Serialize;
+use gloo_net::http::{Request, RequestBuilder};
 use serde::de::DeserializeOwned;
-use shared::wire::{Login, OperationDetail, OperationPage, Overview, ProblemDocument, Session};
+use shared::wire::{Login, ProblemDocument, Session};
 use web_sys::{AbortSignal, RequestCache};
 
 use crate::view::filter::{OperationFilter, OverviewFilter};
@@ -90,55 +89,68 @@ impl Failure {
     }
 }
 
-/// Signs in: the session comes as a cookie that scripts cannot read.
-pub(crate) async fn login(token: String) -> Result<(), Failure> {
-    post(LOGIN, &Login { token }).await
+/// The address of the overview's numbers.
+pub(crate) fn overview(filter: &OverviewFilter) -> String {
+    filter.ask(OVERVIEW)
 }
 
-/// Ends the session.
-pub(crate) async fn logout() -> Result<(), Failure> {
-    post(LOGOUT, &()).await
+/// The address of a page of operations.
+pub(crate) fn operations(filter: &OperationFilter) -> String {
+    filter.ask(OPERATIONS)
+}
+
+/// The address of one operation.
+pub(crate) fn operation(id: &str) -> String {
+    format!("{OPERATIONS}/{}", link::encode(id))
+}
+
+/// An answer before it is read.
+pub(crate) struct Answer {
+    status: u16,
+    text: String,
+}
+
+impl Answer {
+    /// Reads it as what the address is known to answer with.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_str(&self.text).map_err(|error| Failure::Unreadable {
+            status: self.status,
+            why: error.to_string(),
+        })
+    }
+}
+
+/// Asks one of the addresses above.
+pub(crate) async fn get(address: String) -> Result<Answer, Failure> {
+    send(
+        bounded(Request::get(&address))
+            .cache(RequestCache::NoStore)
+            .build(),
+    )
+    .await
 }
 
 /// Who is signed in.
 pub(crate) async fn session() -> Result<Session, Failure> {
-    get(SESSION).await
+    get(SESSION.to_owned()).await?.read()
 }
 
-/// The overview's numbers.
-pub(crate) async fn overview(filter: OverviewFilter) -> Result<Overview, Failure> {
-    get(&filter.ask(OVERVIEW)).await
-}
-
-/// A page of operations.
-pub(crate) async fn operations(filter: OperationFilter) -> Result<OperationPage, Failure> {
-    get(&filter.ask(OPERATIONS)).await
-}
-
-/// One operation.
-pub(crate) async fn operation(id: String) -> Result<OperationDetail, Failure> {
-    get(&format!("{OPERATIONS}/{}", link::encode(&id))).await
-}
-
-async fn get<T: DeserializeOwned>(address: &str) -> Result<T, Failure> {
-    let request = bounded(Request::get(address))
-        .cache(RequestCache::NoStore)
-        .build();
-    let response = send(request).await?;
-    let status = response.status();
-    let text = text(&response).await?;
-    serde_json::from_str(&text).map_err(|error| Failure::Unreadable {
-        status,
-        why: error.to_string(),
-    })
-}
-
-async fn post<T: Serialize>(address: &str, body: &T) -> Result<(), Failure> {
-    let (name, value) = OPERATOR_HEADER;
-    let body = serde_json::to_string(body).map_err(|error| Failure::Unreadable {
+/// Signs in: the session comes as a cookie that scripts cannot read.
+pub(crate) async fn login(token: String) -> Result<(), Failure> {
+    let body = serde_json::to_string(&Login { token }).map_err(|error| Failure::Unreadable {
         status: 0,
         why: error.to_string(),
     })?;
+    post(LOGIN, body).await
+}
+
+/// Ends the session.
+pub(crate) async fn logout() -> Result<(), Failure> {
+    post(LOGOUT, "{}".to_owned()).await
+}
+
+async fn post(address: &str, body: String) -> Result<(), Failure> {
+    let (name, value) = OPERATOR_HEADER;
     let request = bounded(Request::post(address))
         .header("Content-Type", "application/json")
         .header(name, value)
@@ -154,16 +166,16 @@ fn bounded(request: RequestBuilder) -> RequestBuilder {
 }
 
 /// Sends, and turns every refusal into what it is.
-async fn send(request: Result<Request, gloo_net::Error>) -> Result<Response, Failure> {
-    let response = match request {
-        Ok(request) => request.send().await.map_err(|error| offline(&error))?,
-        Err(error) => return Err(offline(&error)),
+async fn send(request: Result<Request, gloo_net::Error>) -> Result<Answer, Failure> {
+    let exchange = async {
+        let response = request?.send().await?;
+        Ok((response.ok(), response.status(), response.text().await?))
     };
-    if response.ok() {
-        return Ok(response);
+    let (ok, status, text) = exchange.await.map_err(|error| offline(&error))?;
+    if ok {
+        return Ok(Answer { status, text });
     }
-    let status = response.status();
-    let problem: Option<ProblemDocument> = serde_json::from_str(&text(&response).await?).ok();
+    let problem: Option<ProblemDocument> = serde_json::from_str(&text).ok();
     Err(match (status, problem) {
         (UNAUTHORIZED, problem) => Failure::SignedOut(problem),
         (_, Some(problem)) => Failure::Problem(Box::new(problem)),
@@ -174,17 +186,15 @@ async fn send(request: Result<Request, gloo_net::Error>) -> Result<Response, Fai
     })
 }
 
-async fn text(response: &Response) -> Result<String, Failure> {
-    response.text().await.map_err(|error| offline(&error))
-}
-
 fn offline(error: &gloo_net::Error) -> Failure {
     let why = error.to_string();
     let why = why.strip_prefix("JsError: ").unwrap_or(&why);
-    Failure::Offline(match why.split_once(':') {
+    Failure::Offline(match why.split_once(": ") {
         Some(("TimeoutError" | "AbortError", _)) => {
             format!("no answer within {} s", ANSWER_MS_MAX / 1_000)
         }
+        // What browsers say of any failed connection; each has its own words, and none says more.
+        Some(("TypeError", _)) => "the connection failed".to_owned(),
         _ => why.to_owned(),
     })
 }

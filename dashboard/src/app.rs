@@ -54,7 +54,7 @@ pub(crate) fn App() -> impl IntoView {
     view! {
         <Router base=link::BASE>
             <Frame/>
-            <p class="hidden" role="status" aria-live="polite">{announced}</p>
+            <p class="hidden" role="status" aria-live="polite">{move || announced.get()}</p>
         </Router>
     }
 }
@@ -76,9 +76,7 @@ fn Frame() -> impl IntoView {
     };
     view! {
         <a class="skip" href="#main" on:click=skip>"Skip to content"</a>
-        <Show when=move || signed_in.get()>
-            <Top/>
-        </Show>
+        {move || signed_in.get().then(|| view! { <Top/> }.into_any())}
         <main id=MAIN tabindex="-1">
             <FlatRoutes fallback=NotFoundPage>
                 <Route path=path!("/") view=OverviewPage/>
@@ -152,5 +150,6 @@ fn Top() -> impl IntoView {
         }
     });
     on_cleanup(move || shortcut.remove());
-    view! { <Header pathname role q=Signal::derive(move || filter.get().q) listing search sign_out/> }
+    let q = Signal::derive(move || filter.get().q);
+    view! { <Header pathname role q listing=listing.into() search sign_out/> }
 }

@@ -1,10 +1,9 @@
 //! Keeps an answer fresh: asks, shows, and asks again while somebody looks.
 //!
 //! The last good answer stays while a later one fails, and is marked as old. One question is under way at a time; an
-//! answer to a question that is no longer asked is dropped.
+//! answer to a question that is no longer asked is dropped. What does not depend on the answer's type is in `Poll`, so
+//! that the browser downloads it once.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +12,10 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use serde::de::DeserializeOwned;
 use shared::time::{Millis, Timestamp};
 
-use crate::api::Failure;
+use crate::api::{self, Answer, Failure};
 use crate::browser;
 use crate::view::link;
 
@@ -43,10 +43,6 @@ impl Clock {
         }
         provide_context(Self(clock));
     }
-
-    fn get(self) -> Timestamp {
-        self.0.get()
-    }
 }
 
 /// What a page has to draw.
@@ -60,92 +56,44 @@ pub(crate) enum Phase {
     Ready,
 }
 
-type Asking<T> = Pin<Box<dyn Future<Output = Result<T, Failure>>>>;
-
-/// A question with its latest answer.
-pub(crate) struct Live<Q: Send + Sync + 'static, T: 'static> {
-    question: Memo<Q>,
-    answer: RwSignal<Option<Answer<Q, T>>>,
-    failure: RwSignal<Option<Failure>>,
-    clock: Clock,
-    ask: StoredValue<Arc<dyn Fn(Q) -> Asking<T> + Send + Sync>>,
-    round: StoredValue<Round>,
-    sign_in: StoredValue<Arc<dyn Fn() + Send + Sync>>,
-}
-
-impl<Q: Send + Sync + 'static, T: 'static> Clone for Live<Q, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Q: Send + Sync + 'static, T: 'static> Copy for Live<Q, T> {}
-
-#[derive(Clone)]
-struct Answer<Q, T> {
-    question: Q,
-    value: T,
-    /// By the browser's clock.
-    arrived: Timestamp,
-    /// By the gateway's clock, where it told.
-    gateway_now: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Round {
-    /// Counts questions; an answer to an earlier one is dropped.
-    number: u64,
-    failures: u32,
-    timer: Option<TimeoutHandle>,
-}
-
 /// Something that may tell the gateway's time.
 pub(crate) trait Dated {
     /// The gateway's clock when it answered.
     fn gateway_now(&self) -> Option<Timestamp>;
 }
 
-/// Asks `question` by `ask`, now and whenever it changes, and again and again while the page can be seen.
-pub(crate) fn use_live<Q, T, F, Fut>(question: Memo<Q>, ask: F) -> Live<Q, T>
+/// The latest good answer; there is one once the poll is ready, and from then on.
+pub(crate) struct Latest<T: 'static>(RwSignal<Option<T>>);
+
+impl<T: 'static> Clone for Latest<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: 'static> Copy for Latest<T> {}
+
+impl<T: Send + Sync + 'static> Latest<T> {
+    /// A part of it; the default of nothing before the first answer.
+    pub(crate) fn with<U: Default>(self, pick: impl FnOnce(&T) -> U) -> U {
+        self.0
+            .with(|latest| latest.as_ref().map(pick).unwrap_or_default())
+    }
+}
+
+/// Asks `address`, now and whenever it changes, and again and again while the page can be seen.
+pub(crate) fn use_live<T>(address: Memo<String>) -> (Poll, Latest<T>)
 where
-    Q: Clone + PartialEq + Send + Sync + 'static,
-    T: Clone + PartialEq + Dated + Send + Sync + 'static,
-    F: Fn(Q) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<T, Failure>> + 'static,
+    T: DeserializeOwned + Dated + Send + Sync + 'static,
 {
-    let ask: Arc<dyn Fn(Q) -> Asking<T> + Send + Sync> =
-        Arc::new(move |question| Box::pin(ask(question)));
-    let live = Live {
-        question,
-        answer: RwSignal::new(None),
-        failure: RwSignal::new(None),
-        clock: expect_context(),
-        ask: StoredValue::new(ask),
-        round: StoredValue::new(Round::default()),
-        sign_in: StoredValue::new(use_sign_in()),
+    let latest = RwSignal::new(None::<T>);
+    let take = move |answer: &Answer| {
+        let read: T = answer.read()?;
+        let now = read.gateway_now();
+        latest.set(Some(read));
+        Ok(now)
     };
-    Effect::new(move |earlier: Option<()>| {
-        question.track();
-        if earlier.is_some() {
-            live.failure.set(None);
-        }
-        live.start();
-    });
-    let wake = move || {
-        if browser::is_visible() {
-            live.start()
-        } else {
-            live.rest()
-        }
-    };
-    let seen = window_event_listener_untyped("visibilitychange", move |_| wake());
-    let online = window_event_listener_untyped("online", move |_| wake());
-    on_cleanup(move || {
-        seen.remove();
-        online.remove();
-        live.rest();
-    });
-    live
+    (Poll::start(address, Arc::new(take)), Latest(latest))
 }
 
 /// Leads to the login, and back here afterwards.
@@ -161,107 +109,151 @@ pub(crate) fn use_sign_in() -> Arc<dyn Fn() + Send + Sync> {
     })
 }
 
-impl<Q, T> Live<Q, T>
-where
-    Q: Clone + PartialEq + Send + Sync + 'static,
-    T: Clone + PartialEq + Dated + Send + Sync + 'static,
-{
-    /// What to draw.
-    pub(crate) fn phase(self) -> Memo<Phase> {
-        Memo::new(move |_| {
-            let fits = self.answer.with(|answer| {
-                answer
-                    .as_ref()
-                    .map(|answer| self.question.with(|asked| *asked == answer.question))
-            });
-            match (fits, self.failure.get()) {
-                (Some(true), _) | (Some(false), None) => Phase::Ready,
-                (None, None) => Phase::Loading,
-                (None | Some(false), Some(failure)) => Phase::Failed(failure),
+/// Keeps an answer, and says what time the gateway told.
+type Take = Arc<dyn Fn(&Answer) -> Result<Option<Timestamp>, Failure> + Send + Sync>;
+
+/// The asking, whatever is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Poll {
+    address: Memo<String>,
+    answered: RwSignal<Option<Answered>>,
+    failure: RwSignal<Option<Failure>>,
+    clock: Clock,
+    take: StoredValue<Take>,
+    round: StoredValue<Round>,
+    sign_in: StoredValue<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// What is known of the shown answer beside itself.
+#[derive(Clone)]
+struct Answered {
+    address: String,
+    /// By the browser's clock.
+    arrived: Timestamp,
+    /// By the gateway's clock, where it told.
+    gateway_now: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Round {
+    /// Counts questions; an answer to an earlier one is dropped.
+    number: u64,
+    failures: u32,
+    timer: Option<TimeoutHandle>,
+}
+
+impl Poll {
+    fn start(address: Memo<String>, take: Take) -> Self {
+        let poll = Self {
+            address,
+            answered: RwSignal::new(None),
+            failure: RwSignal::new(None),
+            clock: expect_context(),
+            take: StoredValue::new(take),
+            round: StoredValue::new(Round::default()),
+            sign_in: StoredValue::new(use_sign_in()),
+        };
+        Effect::new(move |earlier: Option<()>| {
+            address.track();
+            if earlier.is_some() {
+                poll.failure.set(None);
             }
-        })
+            poll.ask();
+        });
+        let wake = move |_| {
+            if browser::is_visible() {
+                poll.ask()
+            } else {
+                poll.rest()
+            }
+        };
+        let seen = window_event_listener_untyped("visibilitychange", wake);
+        let online = window_event_listener_untyped("online", wake);
+        on_cleanup(move || {
+            seen.remove();
+            online.remove();
+            poll.rest();
+        });
+        poll
     }
 
-    /// The answer, once there is one; it keeps its last value from then on.
-    pub(crate) fn value(self) -> Option<Memo<T>> {
-        let first = self
-            .answer
-            .with_untracked(|answer| Some(answer.as_ref()?.value.clone()))?;
-        Some(Memo::new(move |_| {
-            self.answer.with(|answer| {
-                answer
-                    .as_ref()
-                    .map_or_else(|| first.clone(), |answer| answer.value.clone())
-            })
-        }))
+    /// What to draw.
+    pub(crate) fn phase(self) -> Memo<Phase> {
+        Memo::new(move |_| match (self.fits(), self.failure.get()) {
+            (Some(true), _) | (Some(false), None) => Phase::Ready,
+            (None, None) => Phase::Loading,
+            (None | Some(false), Some(failure)) => Phase::Failed(failure),
+        })
     }
 
     /// Whether what is shown answers an earlier question.
-    pub(crate) fn is_pending(self) -> Signal<bool> {
-        Signal::derive(move || {
-            let pending = |answer: &Answer<Q, T>| self.question.with(|q| *q != answer.question);
-            self.answer
-                .with(|answer| answer.as_ref().is_some_and(pending))
-        })
+    pub(crate) fn is_pending(self) -> bool {
+        self.fits() == Some(false)
     }
 
     /// Why the latest question failed, if it did.
-    pub(crate) fn failure(self) -> Signal<Option<Failure>> {
-        self.failure.into()
+    pub(crate) fn failure(self) -> Option<Failure> {
+        self.failure.get()
     }
 
     /// How old the shown answer is.
-    pub(crate) fn age(self) -> Signal<Option<Millis>> {
-        Signal::derive(move || {
-            let now = self.clock.get();
-            self.answer
-                .with(|answer| Some(now.since(answer.as_ref()?.arrived)))
-        })
+    pub(crate) fn age(self) -> Option<Millis> {
+        let now = self.clock.0.get();
+        self.answered
+            .with(|answered| Some(now.since(answered.as_ref()?.arrived)))
     }
 
     /// The gateway's clock as far as it is known, ticking: what ages are measured by.
     pub(crate) fn now(self) -> Signal<Timestamp> {
         Signal::derive(move || {
-            let now = self.clock.get();
-            let told = self.answer.with(|answer| {
-                answer
-                    .as_ref()
-                    .and_then(|answer| Some((answer.gateway_now?, answer.arrived)))
-            });
-            told.map_or(now, |(gateway, arrived)| gateway.plus(now.since(arrived)))
+            let now = self.clock.0.get();
+            self.answered.with(|answered| match answered {
+                Some(Answered {
+                    arrived,
+                    gateway_now: Some(gateway),
+                    ..
+                }) => gateway.plus(now.since(*arrived)),
+                Some(Answered {
+                    gateway_now: None, ..
+                })
+                | None => now,
+            })
         })
     }
 
     /// Asks now.
-    pub(crate) fn start(self) {
-        let Some(ask) = self.ask.try_get_value() else {
-            return;
-        };
-        let Some(question) = self.question.try_get_untracked() else {
+    pub(crate) fn ask(self) {
+        let Some(address) = self.address.try_get_untracked() else {
             return;
         };
         self.rest();
         self.round.update_value(|round| round.number += 1);
         let number = self.round.with_value(|round| round.number);
         spawn_local(async move {
-            let result = ask(question.clone()).await;
+            let result = api::get(address.clone()).await;
             // Gone, or asked anew in the meantime.
             if self.round.try_with_value(|round| round.number) == Some(number) {
-                self.settle(question, result);
+                self.settle(address, result);
             }
         });
     }
 
-    fn settle(self, question: Q, result: Result<T, Failure>) {
-        match result {
-            Ok(value) => {
+    /// Whether the shown answer is one to the question that is asked now.
+    fn fits(self) -> Option<bool> {
+        self.answered.with(|answered| {
+            let answered = answered.as_ref()?;
+            Some(self.address.with(|address| *address == answered.address))
+        })
+    }
+
+    fn settle(self, address: String, result: Result<Answer, Failure>) {
+        let taken = result.and_then(|answer| self.take.with_value(|take| take(&answer)));
+        match taken {
+            Ok(gateway_now) => {
                 self.round.update_value(|round| round.failures = 0);
-                let gateway_now = value.gateway_now();
-                let arrived = browser::now();
-                self.answer.set(Some(Answer {
-                    question,
-                    value,
-                    arrived,
+                self.answered.set(Some(Answered {
+                    address,
+                    arrived: browser::now(),
                     gateway_now,
                 }));
                 if self.failure.with_untracked(Option::is_some) {
@@ -282,12 +274,10 @@ where
     fn schedule(self) {
         let failures = self.round.with_value(|round| round.failures);
         let pause = PAUSE.saturating_mul(1 << failures.min(8)).min(PAUSE_MAX);
-        let timer = set_timeout_with_handle(move || self.start(), pause).ok();
+        let timer = set_timeout_with_handle(move || self.ask(), pause).ok();
         self.round.update_value(|round| round.timer = timer);
     }
-}
 
-impl<Q: Send + Sync + 'static, T: 'static> Live<Q, T> {
     /// Stops asking until somebody looks again.
     fn rest(self) {
         let timer = self.round.try_update_value(|round| round.timer.take());

@@ -1,33 +1,67 @@
 //! The stored answer, as text whatever it is (X4): nothing in it is ever markup or script here.
 
 use leptos::prelude::*;
-use shared::wire::OutcomeView;
+use shared::wire::{OperationDetail, OutcomeView};
 
+use crate::live::Latest;
 use crate::view::number::bytes;
 
 /// The answer, or that there is none yet.
 #[component]
 pub(crate) fn StoredAnswer(
-    /// The answer.
-    #[prop(into)]
-    outcome: Signal<Option<OutcomeView>>,
+    /// The operation.
+    detail: Latest<OperationDetail>,
 ) -> impl IntoView {
-    move || match outcome.get() {
-        Some(outcome) => shown(outcome).into_any(),
-        None => view! { <p class="faint">"None is stored."</p> }.into_any(),
+    let outcome = Memo::new(move |_| detail.with(|detail| detail.outcome.clone()));
+    view! {
+        {move || {
+            Some(match outcome.get() {
+                Some(outcome) => shown(&outcome),
+                None => view! { <p class="faint">"None is stored."</p> }.into_any(),
+            })
+        }}
     }
 }
 
-fn shown(outcome: OutcomeView) -> impl IntoView {
+fn shown(outcome: &OutcomeView) -> AnyView {
     let headers: String = outcome
         .headers
         .iter()
         .map(|(name, value)| format!("{name}: {value}\n"))
         .collect();
+    let body = outcome.body_text.clone().unwrap_or_default();
+    view! {
+        <p>
+            "Status " <b data-test="outcome-status">{outcome.status.to_string()}</b>
+            <span class="faint">" · " {note(outcome)}</span>
+        </p>
+        {block(headers, "headers", "Stored headers", "outcome-headers")}
+        {block(body, "body", "Stored body", "outcome-body")}
+    }
+    .into_any()
+}
+
+fn block(
+    text: String,
+    class: &'static str,
+    label: &'static str,
+    test: &'static str,
+) -> Option<AnyView> {
+    (!text.is_empty()).then(|| {
+        view! {
+            <pre class=class tabindex="0" role="region" aria-label=label data-test=test>
+                {text}
+            </pre>
+        }
+        .into_any()
+    })
+}
+
+fn note(outcome: &OutcomeView) -> String {
     let size = bytes(outcome.body_bytes);
-    let note = if outcome.body_omitted {
+    if outcome.body_omitted {
         format!(
-            "The body ({size}) was over the route's cap: replays carry status and headers, and no body."
+            "The body ({size}) was over the route's cap: replays carry status and headers only."
         )
     } else if outcome.body_bytes == 0 {
         "The body is empty.".to_owned()
@@ -37,16 +71,5 @@ fn shown(outcome: OutcomeView) -> impl IntoView {
         format!("The beginning of {size}; replays carry all of it.")
     } else {
         size
-    };
-    view! {
-        <p>
-            "Status " <b data-test="outcome-status">{outcome.status}</b>
-            <span class="faint">" · " {note}</span>
-        </p>
-        {(!headers.is_empty()).then(|| view! { <pre class="headers" tabindex="0" aria-label="Stored headers">{headers}</pre> })}
-        {outcome
-            .body_text
-            .filter(|text| !text.is_empty())
-            .map(|text| view! { <pre class="body" tabindex="0" aria-label="Stored body" data-test="outcome-body">{text}</pre> })}
     }
 }

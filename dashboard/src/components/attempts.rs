@@ -2,31 +2,33 @@
 
 use leptos::prelude::*;
 use shared::time::Timestamp;
-use shared::wire::{Attempt, AttemptEnding};
+use shared::wire::{Attempt, AttemptEnding, OperationDetail};
 
+use crate::live::Latest;
 use crate::view::number::plural;
 use crate::view::{age, words};
 
 /// The table.
 #[component]
 pub(crate) fn Attempts(
-    /// Oldest first.
-    #[prop(into)]
-    attempts: Signal<Vec<Attempt>>,
+    /// Whose attempts are shown, oldest first.
+    detail: Latest<OperationDetail>,
     /// What a running attempt's time is measured by.
-    #[prop(into)]
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let missing = move || {
-        let first = attempts.with(|attempts| attempts.first().map_or(1, |attempt| attempt.number));
-        (first > 1).then(|| {
-            let earlier = plural(first - 1, "earlier attempt is", "earlier attempts are");
-            view! { <p class="faint">{format!("{earlier} no longer kept.")}</p> }
+    let attempts = Memo::new(move |_| detail.with(|detail| detail.attempts.clone()));
+    let rows = move || {
+        attempts.with(|attempts| {
+            attempts
+                .iter()
+                .map(|attempt| row(attempt, now))
+                .collect_view()
+                .into_any()
         })
     };
     view! {
         <div class="scroll" role="region" tabindex="0" aria-label="Attempts">
-            <table class="dense" data-test="attempts-table">
+            <table data-test="attempts-table">
                 <thead>
                     <tr>
                         <th scope="col">"Attempt"</th>
@@ -36,16 +38,23 @@ pub(crate) fn Attempts(
                         <th scope="col" class="num">"Took"</th>
                     </tr>
                 </thead>
-                <tbody>
-                    {move || attempts.get().into_iter().map(|attempt| row(&attempt, now)).collect_view()}
-                </tbody>
+                <tbody>{move || Some(rows())}</tbody>
             </table>
         </div>
-        {missing}
+        {move || attempts.with(|attempts| missing(attempts))}
     }
 }
 
-fn row(attempt: &Attempt, now: Signal<Timestamp>) -> impl IntoView + use<> {
+/// That the first attempts are no longer kept.
+fn missing(attempts: &[Attempt]) -> Option<AnyView> {
+    let earlier = attempts.first()?.number.saturating_sub(1);
+    (earlier > 0).then(|| {
+        let earlier = plural(earlier, "earlier attempt is", "earlier attempts are");
+        view! { <p class="faint">{earlier} " no longer kept."</p> }.into_any()
+    })
+}
+
+fn row(attempt: &Attempt, now: Signal<Timestamp>) -> AnyView {
     let tone = match attempt.ending {
         AttemptEnding::Running => "pill busy",
         AttemptEnding::Completed => "pill good",
@@ -57,13 +66,19 @@ fn row(attempt: &Attempt, now: Signal<Timestamp>) -> impl IntoView + use<> {
         Some(at) => age::duration(at.since(started)),
         None => format!("{} so far", age::age(now.get().since(started))),
     };
+    let said = attempt
+        .status
+        .map_or_else(|| "–".to_owned(), |status| status.to_string());
     view! {
         <tr data-test="attempt-row">
-            <th scope="row">{attempt.number}</th>
-            <td><span class=tone>{words::ending(attempt.ending)}</span></td>
-            <td class="num">{attempt.status.map_or_else(|| "–".to_owned(), |status| status.to_string())}</td>
+            <th scope="row">{attempt.number.to_string()}</th>
+            <td>
+                <span class=tone>{words::ending(attempt.ending)}</span>
+            </td>
+            <td class="num">{said}</td>
             <td class="time">{age::moment(started)}</td>
-            <td class="num">{took}</td>
+            <td class="num">{move || took()}</td>
         </tr>
     }
+    .into_any()
 }

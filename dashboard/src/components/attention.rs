@@ -2,24 +2,22 @@
 
 use leptos::prelude::*;
 use shared::time::Timestamp;
-use shared::wire::Live;
+use shared::wire::{Live, Overview};
 
+use crate::live::Latest;
 use crate::view::age;
-use crate::view::filter::{OperationFilter, Standing};
+use crate::view::filter::{OperationFilter, OverviewFilter, Standing};
 use crate::view::number::count;
 
 /// Both cards.
 #[component]
 pub(crate) fn Attention(
-    /// Live state.
-    #[prop(into)]
-    live: Signal<Live>,
-    /// What ages are measured by.
-    #[prop(into)]
-    now: Signal<Timestamp>,
+    /// What they count.
+    overview: Latest<Overview>,
     /// The route and tenant that the page is narrowed to, for the links.
-    #[prop(into)]
-    within: Signal<OperationFilter>,
+    filter: Memo<OverviewFilter>,
+    /// What ages are measured by.
+    now: Signal<Timestamp>,
 ) -> impl IntoView {
     view! {
         <section class="attention" aria-label="Needs attention">
@@ -28,20 +26,20 @@ pub(crate) fn Attention(
                 calm="every outcome is known"
                 test="metric-unknown"
                 standing=Standing::Unknown
-                number=Signal::derive(move || live.get().unknown)
-                oldest=Signal::derive(move || live.get().unknown_oldest)
+                pick=|live| (live.unknown, live.unknown_oldest)
+                overview
+                filter
                 now
-                within
             />
             <Card
                 title="Stuck"
                 calm="no lease ran out unheard"
                 test="metric-stuck"
                 standing=Standing::Stuck
-                number=Signal::derive(move || live.get().stuck)
-                oldest=Signal::derive(move || live.get().stuck_oldest)
+                pick=|live| (live.stuck, live.stuck_oldest)
+                overview
+                filter
                 now
-                within
             />
         </section>
     }
@@ -53,29 +51,39 @@ fn Card(
     calm: &'static str,
     test: &'static str,
     standing: Standing,
-    number: Signal<u64>,
-    oldest: Signal<Option<Timestamp>>,
+    pick: fn(&Live) -> (u64, Option<Timestamp>),
+    overview: Latest<Overview>,
+    filter: Memo<OverviewFilter>,
     now: Signal<Timestamp>,
-    within: Signal<OperationFilter>,
 ) -> impl IntoView {
+    let seen = move || overview.with(|overview| pick(&overview.live));
     let href = move || {
+        let OverviewFilter {
+            route,
+            tenant,
+            range: _,
+        } = filter.get();
+        let standing = Some(standing);
         OperationFilter {
-            standing: Some(standing),
-            ..within.get()
+            standing,
+            route,
+            tenant,
+            ..OperationFilter::default()
         }
         .href()
     };
-    let loud = Memo::new(move |_| number.get() != 0);
-    let note = move || match (loud.get(), oldest.get()) {
-        (false, _) => calm.to_owned(),
-        (true, None) => "see which".to_owned(),
-        (true, Some(at)) => format!("oldest {}", age::age(now.get().since(at))),
+    let note = move || match seen() {
+        (0, _) => calm.to_owned(),
+        (_, None) => "see which".to_owned(),
+        (_, Some(at)) => format!("oldest {}", age::age(now.get().since(at))),
     };
     view! {
-        <a class="card" class:loud=loud href=href>
+        <a class="card" class:loud=move || seen().0 != 0 href=move || href()>
             <span class="what">{title}</span>
-            <strong data-test=test data-value=move || number.get()>{move || count(number.get())}</strong>
-            <span class="note">{note}</span>
+            <strong data-test=test data-value=move || seen().0.to_string()>
+                {move || count(seen().0)}
+            </strong>
+            <span class="note">{move || note()}</span>
         </a>
     }
 }

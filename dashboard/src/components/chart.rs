@@ -4,9 +4,10 @@
 use leptos::ev;
 use leptos::prelude::*;
 use shared::time::{Millis, Timestamp};
-use shared::wire::Point;
+use shared::wire::{Overview, Point};
 use wasm_bindgen::JsCast;
 
+use crate::live::Latest;
 use crate::view::chart::{self, Chart, HEIGHT, WIDTH};
 use crate::view::number::count;
 use crate::view::series::Series;
@@ -14,35 +15,27 @@ use crate::view::series::Series;
 /// The figure.
 #[component]
 pub(crate) fn CallsChart(
-    /// The steps, oldest first.
-    #[prop(into)]
-    series: Signal<Vec<Point>>,
-    /// The length of a step.
-    #[prop(into)]
-    step_ms: Signal<u64>,
+    /// Whose steps are drawn.
+    overview: Latest<Overview>,
     /// What the chart covers, for its name.
-    #[prop(into)]
     covers: Signal<&'static str>,
     /// Called with a step's beginning and end to list its operations.
     open: Callback<(Timestamp, Timestamp)>,
 ) -> impl IntoView {
-    let drawn = Memo::new(move |_| series.with(|series| Chart::draw(series, step_ms.get())));
-    let steps = Memo::new(move |_| series.with(Vec::len));
-    let selected = RwSignal::new(None::<usize>);
-    let point = Memo::new(move |_| {
-        let index = selected.get()?;
-        series.with(|series| series.get(index).copied())
+    let drawn = Memo::new(move |_| {
+        overview.with(|overview| Chart::draw(&overview.series, overview.step_ms))
     });
+    let steps = move || overview.with(|overview| overview.series.len());
+    let selected = RwSignal::new(None::<usize>);
+    let point = move || selected.get().and_then(|index| step(overview, index));
     let open_selected = move || {
-        if let Some(point) = point.get_untracked() {
-            open.run((
-                point.at,
-                point.at.plus(Millis::new(step_ms.get_untracked())),
-            ));
+        let step = untrack(point);
+        if let Some((point, step_ms)) = step {
+            open.run((point.at, point.at.plus(Millis::new(step_ms))));
         }
     };
     let keyed = move |event: ev::KeyboardEvent| {
-        let last = steps.get_untracked().saturating_sub(1);
+        let last = untrack(steps).saturating_sub(1);
         let now = selected.get_untracked();
         let next = match event.key().as_str() {
             "ArrowLeft" => Some(now.map_or(last, |index| index.saturating_sub(1))),
@@ -59,12 +52,12 @@ pub(crate) fn CallsChart(
     // A mouse points and then clicks; a finger does both at once, so its first tap only points.
     let armed = StoredValue::new(false);
     let pressed = move |event: ev::PointerEvent| {
-        let step = step_under(&event, steps.get_untracked());
+        let step = step_under(&event, untrack(steps));
         armed.set_value(by_mouse(&event) || step == selected.get_untracked());
         selected.set(step);
     };
     let pointed = move |event: ev::PointerEvent| {
-        let step = step_under(&event, steps.get_untracked());
+        let step = step_under(&event, untrack(steps));
         if by_mouse(&event) && selected.get_untracked() != step {
             selected.set(step);
         }
@@ -79,10 +72,16 @@ pub(crate) fn CallsChart(
             open_selected();
         }
     };
+    let name = move || {
+        let (covers, steps) = (covers.get(), steps());
+        format!(
+            "Calls over {covers}, {steps} steps: arrow keys read a step, Enter lists its operations"
+        )
+    };
     view! {
         <figure class="chart" data-test="chart">
             <figcaption>"Calls over " {move || covers.get()}</figcaption>
-            <Readout point step_ms/>
+            <p class="readout" role="status">{move || point().map(readout)}</p>
             <div class="plot">
                 <div class="scale" aria-hidden="true">
                     <span>{move || count(drawn.with(|drawn| drawn.top))}</span>
@@ -93,34 +92,27 @@ pub(crate) fn CallsChart(
                     class="bars"
                     role="group"
                     tabindex="0"
-                    aria-label=move || {
-                        format!(
-                            "Calls over {}, {} steps: arrow keys read a step, Enter lists its operations",
-                            covers.get(),
-                            steps.get(),
-                        )
-                    }
+                    aria-label=move || name()
                     on:keydown=keyed
                     on:pointerdown=pressed
                     on:pointermove=pointed
                     on:pointerleave=left
                     on:click=clicked
                 >
-                    <Bars drawn steps selected/>
+                    <Bars drawn overview selected/>
                 </div>
                 <div class="times" aria-hidden="true">
-                    {move || {
-                        drawn
-                            .with(|drawn| drawn.times.clone())
-                            .into_iter()
-                            .map(|time| view! { <span>{time}</span> })
-                            .collect_view()
-                    }}
+                    {move || drawn.with(|drawn| drawn.times.iter().map(time).collect_view().into_any())}
                 </div>
             </div>
-            <Table series step_ms/>
+            <Table overview/>
         </figure>
     }
+}
+
+/// A step, and the length of steps.
+fn step(overview: Latest<Overview>, index: usize) -> Option<(Point, u64)> {
+    overview.with(|overview| Some((overview.series.get(index).copied()?, overview.step_ms)))
 }
 
 fn by_mouse(event: &ev::PointerEvent) -> bool {
@@ -129,27 +121,37 @@ fn by_mouse(event: &ev::PointerEvent) -> bool {
 
 fn step_under(event: &ev::PointerEvent, steps: usize) -> Option<usize> {
     let plot: web_sys::Element = event.current_target()?.dyn_into().ok()?;
-    chart::step_at(
-        f64::from(event.offset_x()),
-        f64::from(plot.client_width()),
-        steps,
-    )
+    chart::step_at(event.offset_x(), plot.client_width(), steps)
+}
+
+fn time(time: &String) -> AnyView {
+    view! { <span>{time.clone()}</span> }.into_any()
 }
 
 #[component]
 fn Bars(
     drawn: Memo<Chart>,
-    steps: Memo<usize>,
+    overview: Latest<Overview>,
     selected: RwSignal<Option<usize>>,
 ) -> impl IntoView {
+    let path =
+        move |index: usize| drawn.with(|drawn| drawn.paths.get(index).cloned().unwrap_or_default());
     let paths = Series::ALL.iter().enumerate().map(|(index, series)| {
-        let path = move || drawn.with(|drawn| drawn.paths.get(index).cloned().unwrap_or_default());
-        view! { <path class=format!("c-{}", series.name()) d=path></path> }
+        view! { <path class=format!("c-{}", series.name()) d=move || path(index)></path> }
+            .into_any()
     });
     let mark = move || {
-        let (x, width) = chart::column(selected.get()?, steps.get());
-        Some(view! { <rect class="mark" x=x y="0" width=width height=HEIGHT></rect> })
+        let Some(index) = selected.get() else {
+            return String::new();
+        };
+        let (left, width) = chart::column(index, overview.with(|overview| overview.series.len()));
+        format!("M{left} 0h{width}v{HEIGHT}h-{width}z")
     };
+    let grid = format!(
+        "M0 5H{WIDTH}M0 {}H{WIDTH}M0 {}H{WIDTH}",
+        HEIGHT / 2,
+        HEIGHT - 5
+    );
     view! {
         <svg
             viewBox=format!("0 0 {WIDTH} {HEIGHT}")
@@ -157,44 +159,45 @@ fn Bars(
             aria-hidden="true"
             focusable="false"
         >
-            {mark}
-            <path class="grid" d=format!("M0 .5H{WIDTH}M0 {}H{WIDTH}M0 {}.5H{WIDTH}", HEIGHT / 2, HEIGHT - 1)></path>
+            <path class="mark" d=move || mark()></path>
+            <path class="grid" d=grid></path>
             {paths.collect_view()}
         </svg>
     }
 }
 
 /// The selected step in words; what is zero is left out.
-#[component]
-fn Readout(point: Memo<Option<Point>>, step_ms: Signal<u64>) -> impl IntoView {
-    let parts = move || {
-        point.get().map(|point| {
-            let numbers = Series::ALL.iter().rev().filter_map(|series| {
-                let number = series.of(&point.counts);
-                (number > 0).then(|| {
-                    view! {
-                        <span class="part">
-                            <span class=format!("swatch c-{}", series.name()) aria-hidden="true"></span>
-                            {series.label()}
-                            " "
-                            <b>{count(number)}</b>
-                        </span>
-                    }
-                })
-            });
+fn readout((point, step_ms): (Point, u64)) -> AnyView {
+    let parts = Series::ALL.iter().rev().filter_map(|series| {
+        let number = series.of(&point.counts);
+        (number > 0).then(|| {
             view! {
-                <b>{chart::step_name(point.at, step_ms.get())}</b>
-                {(point.counts.calls() == 0).then_some(" no calls")}
-                {numbers.collect_view()}
+                <span class="part">
+                    <span class=series.swatch() aria-hidden="true"></span>
+                    {series.label()}
+                    " "
+                    <b>{count(number)}</b>
+                </span>
             }
+            .into_any()
         })
+    });
+    let none = if point.counts.calls() == 0 {
+        " no calls"
+    } else {
+        ""
     };
-    view! { <p class="readout" role="status">{parts}</p> }
+    view! {
+        <b>{chart::step_name(point.at, step_ms)}</b>
+        {none}
+        {parts.collect_view()}
+    }
+    .into_any()
 }
 
 /// The same numbers as a table, drawn when it is opened.
 #[component]
-fn Table(series: Signal<Vec<Point>>, step_ms: Signal<u64>) -> impl IntoView {
+fn Table(overview: Latest<Overview>) -> impl IntoView {
     let is_open = RwSignal::new(false);
     let toggled = move |event: ev::Event| {
         let details = event.current_target();
@@ -204,42 +207,51 @@ fn Table(series: Signal<Vec<Point>>, step_ms: Signal<u64>) -> impl IntoView {
     view! {
         <details on:toggle=toggled>
             <summary>"As a table"</summary>
-            <Show when=move || is_open.get()>
-                <div class="scroll" role="region" tabindex="0" aria-label="Calls over time">
-                    <table class="dense">
-                        <thead>
-                            <tr>
-                                <th scope="col">"Time (UTC)"</th>
-                                {Series::ALL
-                                    .map(|series| view! { <th scope="col" class="num">{series.label()}</th> })
-                                    .collect_view()}
-                            </tr>
-                        </thead>
-                        <tbody>
-                            {move || {
-                                series
-                                    .get()
-                                    .iter()
-                                    .rev()
-                                    .map(|point| {
-                                        view! {
-                                            <tr>
-                                                <th scope="row">{chart::step_name(point.at, step_ms.get())}</th>
-                                                {Series::ALL
-                                                    .map(|series| {
-                                                        let number = series.of(&point.counts);
-                                                        view! { <td class="num" class:zero=number == 0>{count(number)}</td> }
-                                                    })
-                                                    .collect_view()}
-                                            </tr>
-                                        }
-                                    })
-                                    .collect_view()
-                            }}
-                        </tbody>
-                    </table>
-                </div>
-            </Show>
+            {move || is_open.get().then(|| table(overview))}
         </details>
     }
+}
+
+fn table(overview: Latest<Overview>) -> AnyView {
+    let headings = Series::SHOWN
+        .map(|series| view! { <th scope="col" class="num">{series.label()}</th> }.into_any());
+    let rows = move || {
+        overview.with(|overview| {
+            let rows = overview
+                .series
+                .iter()
+                .rev()
+                .map(|point| row(point, overview.step_ms));
+            Some(rows.collect_view().into_any())
+        })
+    };
+    view! {
+        <div class="scroll" role="region" tabindex="0" aria-label="Calls over time">
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">"Time (UTC)"</th>
+                        {headings.collect_view()}
+                    </tr>
+                </thead>
+                <tbody>{move || rows()}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
+}
+
+fn row(point: &Point, step_ms: u64) -> AnyView {
+    let cells = Series::SHOWN.map(|series| {
+        let number = series.of(&point.counts);
+        let class = if number == 0 { "num zero" } else { "num" };
+        view! { <td class=class>{count(number)}</td> }.into_any()
+    });
+    view! {
+        <tr>
+            <th scope="row">{chart::step_name(point.at, step_ms)}</th>
+            {cells.collect_view()}
+        </tr>
+    }
+    .into_any()
 }

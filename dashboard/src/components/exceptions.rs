@@ -1,70 +1,67 @@
 //! The exceptions that routes take from the full promise (G), those past their time first and flagged.
 
 use leptos::prelude::*;
-use shared::wire::Exception;
+use shared::wire::{Exception, Overview};
 
+use crate::live::Latest;
 use crate::view::age;
 use crate::view::number::plural;
 
 /// The list; nothing when there are none.
 #[component]
 pub(crate) fn Exceptions(
-    /// All of them.
-    #[prop(into)]
-    exceptions: Signal<Vec<Exception>>,
+    /// Whose exceptions are shown.
+    overview: Latest<Overview>,
 ) -> impl IntoView {
-    let sorted = Memo::new(move |_| {
-        let mut sorted = exceptions.get();
-        sorted.sort_by_key(|exception| (!exception.overdue, exception.until));
-        sorted
-    });
-    let overdue = Memo::new(move |_| {
-        sorted.with(|sorted| sorted.iter().filter(|exception| exception.overdue).count())
-    });
-    let flag = move || {
-        let overdue = u64::try_from(overdue.get()).unwrap_or(u64::MAX);
-        (overdue > 0).then(|| {
-            view! {
-                <span class="pill warn" data-test="exceptions-overdue">
-                    {plural(overdue, "past its date", "past their dates")}
-                </span>
-            }
-        })
-    };
+    let exceptions = Memo::new(move |_| overview.with(|overview| overview.exceptions.clone()));
     view! {
-        <Show when=move || !sorted.with(Vec::is_empty)>
-            <section class="panel">
-                <h2 id="exceptions">"Exceptions from the full promise " {flag}</h2>
-                <div class="scroll" role="region" tabindex="0" aria-labelledby="exceptions">
-                    <table class="dense" data-test="exceptions">
-                        <thead>
-                            <tr>
-                                <th scope="col">"Until"</th>
-                                <th scope="col">"Route"</th>
-                                <th scope="col">"Exception"</th>
-                                <th scope="col">"Reason"</th>
-                            </tr>
-                        </thead>
-                        <tbody>
-                            {move || sorted.get().into_iter().map(row).collect_view()}
-                        </tbody>
-                    </table>
-                </div>
-            </section>
-        </Show>
+        {move || {
+            let exceptions = exceptions.get();
+            (!exceptions.is_empty()).then(|| table(&exceptions))
+        }}
     }
 }
 
-fn row(exception: Exception) -> impl IntoView {
+fn table(exceptions: &[Exception]) -> AnyView {
+    let (overdue, granted): (Vec<_>, Vec<_>) =
+        exceptions.iter().partition(|exception| exception.overdue);
+    let flag = (!overdue.is_empty()).then(|| {
+        let number = u64::try_from(overdue.len()).unwrap_or(u64::MAX);
+        let text = plural(number, "past its date", "past their dates");
+        view! { <span class="pill warn" data-test="exceptions-overdue">{text}</span> }.into_any()
+    });
+    view! {
+        <section class="panel">
+            <h2 id="exceptions">"Exceptions from the full promise " {flag}</h2>
+            <div class="scroll" role="region" tabindex="0" aria-labelledby="exceptions">
+                <table data-test="exceptions">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Until"</th>
+                            <th scope="col">"Route"</th>
+                            <th scope="col">"Exception"</th>
+                            <th scope="col">"Reason"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{overdue.into_iter().chain(granted).map(row).collect_view()}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
+fn row(exception: &Exception) -> AnyView {
+    let past = exception
+        .overdue
+        .then(|| view! { <span class="pill warn">"past"</span> }.into_any());
     view! {
         <tr>
-            <td class="time">
-                {age::date(exception.until)}
-                {exception.overdue.then(|| view! { " " <span class="pill warn">"past"</span> })}
-            </td>
-            <th scope="row">{exception.route}</th>
-            <td>{exception.what}</td>
-            <td class="prose">{exception.reason}</td>
+            <td class="time">{age::date(exception.until)} " " {past}</td>
+            <th scope="row">{exception.route.clone()}</th>
+            <td>{exception.what.clone()}</td>
+            <td class="prose">{exception.reason.clone()}</td>
         </tr>
     }
+    .into_any()
 }

@@ -15,40 +15,41 @@ pub(crate) fn Choice(
     /// The entry that leaves all in.
     all: &'static str,
     /// Values with their labels.
-    #[prop(into)]
     options: Signal<Vec<(String, String)>>,
     /// The chosen value; empty for all.
-    #[prop(into)]
     value: Signal<String>,
     /// Called with a new choice.
     choose: Callback<String>,
 ) -> impl IntoView {
     // A value from the address stays choosable before the names are known, and when its name is gone.
-    let offered = Memo::new(move |_| {
+    let offered = move || {
         let mut offered = options.get();
         let value = value.get();
         if !value.is_empty() && !offered.iter().any(|(known, _)| *known == value) {
             offered.push((value.clone(), value));
         }
+        offered.insert(0, (String::new(), all.to_owned()));
         offered
-    });
+    };
     view! {
         <label class="field">
             <span>{label}</span>
             <select data-test=test on:change=move |event| choose.run(event_target_value(&event))>
-                <option value="" prop:selected=move || value.with(String::is_empty)>{all}</option>
-                <For each=move || offered.get() key=Clone::clone let((name, shown))>
-                    {
-                        let this = name.clone();
-                        view! {
-                            <option value=name prop:selected=move || value.with(|value| *value == this)>
-                                {shown}
-                            </option>
-                        }
-                    }
+                <For each=offered key=Clone::clone let((name, shown))>
+                    <Choosable name shown value/>
                 </For>
             </select>
         </label>
+    }
+}
+
+#[component]
+fn Choosable(name: String, shown: String, value: Signal<String>) -> impl IntoView {
+    let this = name.clone();
+    view! {
+        <option value=name prop:selected=move || value.with(|value| *value == this)>
+            {shown}
+        </option>
     }
 }
 
@@ -60,7 +61,6 @@ pub(crate) fn Moment(
     /// The hook for tests.
     test: &'static str,
     /// The chosen moment.
-    #[prop(into)]
     value: Signal<Option<Timestamp>>,
     /// Called with a new choice.
     choose: Callback<Option<Timestamp>>,
@@ -73,7 +73,7 @@ pub(crate) fn Moment(
                 type="datetime-local"
                 step="1"
                 data-test=test
-                prop:value=shown
+                prop:value=move || shown()
                 on:change=move |event| choose.run(age::from_field(&event_target_value(&event)))
             />
         </label>

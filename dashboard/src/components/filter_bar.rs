@@ -13,7 +13,6 @@ pub(crate) fn FilterBar(
     /// What is chosen.
     filter: Memo<OperationFilter>,
     /// What can be chosen.
-    #[prop(into)]
     names: Signal<Names>,
     /// Called with a new choice.
     choose: Callback<OperationFilter>,
@@ -46,7 +45,7 @@ pub(crate) fn FilterBar(
                 label="State"
                 test="filter-state"
                 all="Any state"
-                options=standings
+                options=Signal::stored(standings)
                 value=Signal::derive(standing)
                 choose=Callback::new(move |chosen: String| {
                     change(&|filter| filter.standing = Standing::parse(&chosen));
@@ -84,11 +83,16 @@ pub(crate) fn FilterBar(
                 value=Signal::derive(move || filter.get().to)
                 choose=Callback::new(move |chosen| change(&|filter| filter.to = chosen))
             />
-            <Show when=move || filter.with(OperationFilter::narrows)>
-                <a class="button" href=link::OPERATIONS data-test="filter-clear">"Clear all"</a>
-            </Show>
+            {move || filter.with(OperationFilter::narrows).then(clear)}
         </div>
     }
+}
+
+fn clear() -> AnyView {
+    view! {
+        <a class="button" href=link::OPERATIONS data-test="filter-clear">"Clear all"</a>
+    }
+    .into_any()
 }
 
 /// Names that are their own labels.

@@ -1,8 +1,9 @@
 //! The fingerprint that a key is bound to, and under it those of other requests that came with the key.
 
 use leptos::prelude::*;
-use shared::wire::{OperationDetail, RouteKind};
+use shared::wire::{OperationDetail, OtherFingerprint, RouteKind};
 
+use crate::live::Latest;
 use crate::view::fingerprint::{self, Group};
 use crate::view::{age, words};
 
@@ -10,55 +11,73 @@ use crate::view::{age, words};
 #[component]
 pub(crate) fn Fingerprints(
     /// The operation.
-    detail: Memo<OperationDetail>,
+    detail: Latest<OperationDetail>,
 ) -> impl IntoView {
-    let bound = Memo::new(move |_| detail.with(|detail| detail.fingerprint.clone()));
-    let others = Memo::new(move |_| detail.with(|detail| detail.others.clone()));
-    let kind = Memo::new(move |_| detail.with(|detail| detail.row.kind));
-    let explained = move || match kind.get() {
-        RouteKind::Api => {
+    // They change seldom: without this, every answer would draw them anew.
+    let shown = Memo::new(move |_| {
+        detail.with(|detail| {
+            Some((
+                detail.row.kind,
+                detail.fingerprint.clone(),
+                detail.others.clone(),
+            ))
+        })
+    });
+    view! {
+        {move || {
+            shown.with(|shown| {
+                let (kind, bound, others) = shown.as_ref()?;
+                Some(list(*kind, bound, others))
+            })
+        }}
+    }
+}
+
+fn list(kind: RouteKind, bound: &str, others: &[OtherFingerprint]) -> AnyView {
+    let explained = match (others.is_empty(), kind) {
+        (true, _) => "",
+        (false, RouteKind::Api) => {
             "A key names one request. Marked groups differ from the request that the key is bound to."
         }
-        RouteKind::Webhook => {
+        (false, RouteKind::Webhook) => {
             "Providers may write the same event anew (F5). Marked groups differ from the first delivery."
         }
     };
-    let rows =
-        move || {
-            let bound = bound.get();
-            let kind = kind.get();
-            others.get().into_iter().map(move |other| {
-            view! {
-                <div class="other">
-                    <dt>
-                        {words::other_request(kind)}
-                        <span class="faint">" first at " {age::moment(other.first_at)}</span>
-                    </dt>
-                    <dd data-test="other-fingerprint">{digits(&other.fingerprint, &bound)}</dd>
-                </div>
-            }
-        }).collect_view()
-        };
+    let others = others.iter().map(|other| {
+        view! {
+            <div class="other">
+                <dt>
+                    {words::other_request(kind)}
+                    <span class="faint">" first at " {age::moment(other.first_at)}</span>
+                </dt>
+                <dd data-test="other-fingerprint">{digits(&other.fingerprint, bound)}</dd>
+            </div>
+        }
+        .into_any()
+    });
     view! {
         <dl class="fingerprints">
             <div>
                 <dt>"Bound to this key"</dt>
-                <dd data-test="fingerprint">{move || digits(&bound.get(), &bound.get())}</dd>
+                <dd data-test="fingerprint">{digits(bound, bound)}</dd>
             </div>
-            {rows}
+            {others.collect_view()}
         </dl>
-        <Show when=move || !others.with(Vec::is_empty)>
-            <p class="faint">{explained}</p>
-        </Show>
+        <p class="faint">{explained}</p>
     }
+    .into_any()
 }
 
-fn digits(shown: &str, against: &str) -> impl IntoView + use<> {
+fn digits(shown: &str, against: &str) -> AnyView {
     let pieces = fingerprint::compare(shown, against);
-    let recipe = (!pieces.recipe.digits.is_empty()).then(|| {
-        view! { <span class="faint">{group(pieces.recipe)} ":"</span> }
-    });
-    view! { <code class="digits">{recipe} {pieces.groups.into_iter().map(group).collect_view()}</code> }
+    let recipe = (!pieces.recipe.digits.is_empty())
+        .then(|| view! { <span class="faint">{group(pieces.recipe)} ":"</span> }.into_any());
+    view! {
+        <code class="digits">
+            {recipe} {pieces.groups.into_iter().map(group).collect_view()}
+        </code>
+    }
+    .into_any()
 }
 
 fn group(group: Group) -> AnyView {

@@ -5,26 +5,19 @@ use shared::time::Millis;
 
 use crate::api::Failure;
 use crate::app::Announcer;
+use crate::live::Poll;
 use crate::view::number::plural;
 use crate::view::{age, words};
 
 /// `updated 2 s ago`. Not announced: it changes every second.
 #[component]
 pub(crate) fn Updated(
-    /// The answer's age, once there is one.
-    #[prop(into)]
-    age: Signal<Option<Millis>>,
-    /// Why the latest question failed.
-    #[prop(into)]
-    failure: Signal<Option<Failure>>,
+    /// The asking.
+    poll: Poll,
 ) -> impl IntoView {
-    let text = move || {
-        age.get()
-            .map(|span| format!("updated {} ago", age::age(span)))
-    };
     view! {
-        <span class="updated" class:stale=move || failure.with(Option::is_some) data-test="updated">
-            {text}
+        <span class="updated" class:stale=move || poll.failure().is_some() data-test="updated">
+            {move || poll.age().map(|span| format!("updated {} ago", age::age(span))).unwrap_or_default()}
         </span>
     }
 }
@@ -35,12 +28,10 @@ pub(crate) fn Stale(
     /// Why the latest question failed.
     failure: Failure,
     /// The shown answer's age.
-    #[prop(into)]
     age: Signal<Option<Millis>>,
     /// Called to ask again.
     retry: Callback<()>,
 ) -> impl IntoView {
-    let old = move || age.get().map(age::age).unwrap_or_default();
     let why = format!(
         "{}: {}",
         failure.title(),
@@ -56,7 +47,7 @@ pub(crate) fn Stale(
                 <strong>"Not updating. "</strong>
                 {why}
                 " What you see is "
-                {old}
+                {move || age.get().map(age::age).unwrap_or_default()}
                 " old."
             </p>
             <button type="button" on:click=move |_| retry.run(())>"Try again now"</button>
@@ -68,22 +59,21 @@ pub(crate) fn Stale(
 #[component]
 pub(crate) fn Silent(
     /// How many.
-    #[prop(into)]
-    objects: Signal<u32>,
+    objects: Signal<u64>,
     /// What is missing because of it.
     missing: &'static str,
 ) -> impl IntoView {
-    view! {
-        <Show when=move || objects.get() != 0>
+    let notice = move || {
+        let who = plural(objects.get(), "object", "objects");
+        view! {
             <div class="notice warn" data-test="objects-silent">
                 <p>
-                    <strong>
-                        {move || plural(u64::from(objects.get()), "object", "objects")}
-                        " did not answer. "
-                    </strong>
+                    <strong>{who} " did not answer. "</strong>
                     {missing}
                 </p>
             </div>
-        </Show>
-    }
+        }
+        .into_any()
+    };
+    view! { {move || (objects.get() != 0).then(notice)} }
 }

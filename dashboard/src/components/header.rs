@@ -22,10 +22,8 @@ pub(crate) fn Header(
     /// What the session may do, once known.
     role: RwSignal<Option<Role>>,
     /// What is searched for.
-    #[prop(into)]
     q: Signal<String>,
     /// Whether the page lists operations, so that it can follow the typing.
-    #[prop(into)]
     listing: Signal<bool>,
     /// Called with what to search for.
     search: Callback<String>,
@@ -50,14 +48,14 @@ pub(crate) fn Header(
                 "Oncegate"
             </a>
             <nav aria-label="Pages">
-                <a href=link::OVERVIEW aria-current=on_overview data-test="nav-overview">"Overview"</a>
-                <a href=link::OPERATIONS aria-current=on_operations data-test="nav-operations">
+                <a href=link::OVERVIEW aria-current=move || on_overview() data-test="nav-overview">"Overview"</a>
+                <a href=link::OPERATIONS aria-current=move || on_operations() data-test="nav-operations">
                     "Operations"
                 </a>
             </nav>
             <Search q listing search/>
             <div class="self">
-                <span class="role">{shown_role}</span>
+                <span class="role">{move || shown_role()}</span>
                 <ThemeToggle/>
                 <button type="button" class="quiet" data-test="sign-out" on:click=move |_| sign_out.run(())>
                     "Sign out"
@@ -143,12 +141,12 @@ fn ThemeToggle() -> impl IntoView {
             type="button"
             class="quiet icon"
             data-test="theme-toggle"
-            aria-label=label
-            title=label
+            aria-label=move || label()
+            title=move || label()
             on:click=toggle
         >
             <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
-                <path d=drawing/>
+                <path d=move || drawing()/>
             </svg>
         </button>
     }

@@ -1,52 +1,38 @@
 //! The published partition of calls as numbers; their colours are the chart's legend.
 
 use leptos::prelude::*;
-use shared::wire::{Counts, Live};
+use shared::wire::{Counts, Overview};
 
+use crate::live::Latest;
 use crate::view::number::{count, ratio};
 use crate::view::series::Series;
-
-/// The order on the page: the same as the stack's, but what needs a look before the rest.
-const SHOWN: [Series; 8] = [
-    Series::Applied,
-    Series::Replayed,
-    Series::Conflicts,
-    Series::Mismatches,
-    Series::Failed,
-    Series::Released,
-    Series::Unknown,
-    Series::Other,
-];
 
 /// All tiles.
 #[component]
 pub(crate) fn Numbers(
     /// The sums over the range.
-    #[prop(into)]
-    counts: Signal<Counts>,
-    /// Live state.
-    #[prop(into)]
-    live: Signal<Live>,
+    overview: Latest<Overview>,
 ) -> impl IntoView {
-    let calls = Memo::new(move |_| counts.get().calls());
-    let tiles = SHOWN.map(|series| {
-        let number = Memo::new(move |_| series.of(&counts.get()));
-        view! { <Tile series number calls/> }
-    });
+    let calls = move || overview.with(|overview| overview.totals.calls());
+    let others = move || {
+        let text = overview.with(|overview| others(&overview.totals));
+        (!text.is_empty())
+            .then(|| view! { <p class="others faint">"Other: " {text}</p> }.into_any())
+    };
     view! {
         <dl class="numbers">
             <div class="tile whole" title="all calls: the sum of the others">
                 <dt>"Calls"</dt>
-                <dd data-test="metric-calls" data-value=calls>{move || count(calls.get())}</dd>
+                <dd data-test="metric-calls" data-value=move || calls().to_string()>
+                    {move || count(calls())}
+                </dd>
                 <dd class="sub">
-                    {move || format!("{} running now", count(live.get().running))}
+                    {move || format!("{} running now", count(overview.with(|overview| overview.live.running)))}
                 </dd>
             </div>
-            {tiles.collect_view()}
+            {Series::SHOWN.map(|series| view! { <Tile series overview/> }.into_any()).collect_view()}
         </dl>
-        <Show when=move || Series::Other.of(&counts.get()) != 0>
-            <p class="others faint">"Other: " {move || others(&counts.get())}</p>
-        </Show>
+        {move || others()}
     }
 }
 
@@ -61,26 +47,31 @@ fn others(counts: &Counts) -> String {
         (counts.unprotected, "passed on unprotected"),
         (counts.superseded, "of attempts that had been taken over"),
     ];
-    let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts
-        .map(|(number, what)| format!("{} {what}", count(*number)))
-        .collect();
-    parts.join(" · ")
+    let mut text = String::new();
+    for (number, what) in parts.iter().filter(|(number, _)| *number > 0) {
+        if !text.is_empty() {
+            text.push_str(" · ");
+        }
+        text.push_str(&format!("{} {what}", count(*number)));
+    }
+    text
 }
 
 #[component]
-fn Tile(series: Series, number: Memo<u64>, calls: Memo<u64>) -> impl IntoView {
+fn Tile(series: Series, overview: Latest<Overview>) -> impl IntoView {
     let ratio_test = matches!(series, Series::Replayed).then_some("metric-replay-ratio");
+    let number = move || overview.with(|overview| series.of(&overview.totals));
+    let part = move || ratio(number(), overview.with(|overview| overview.totals.calls()));
     view! {
-        <div class="tile" class:zero=move || number.get() == 0 title=series.meaning()>
+        <div class="tile" class:zero=move || number() == 0 title=series.meaning()>
             <dt>
-                <span class=format!("swatch c-{}", series.name()) aria-hidden="true"></span>
+                <span class=series.swatch() aria-hidden="true"></span>
                 {series.label()}
             </dt>
-            <dd data-test=format!("metric-{}", series.name()) data-value=number>
-                {move || count(number.get())}
+            <dd data-test=format!("metric-{}", series.name()) data-value=move || number().to_string()>
+                {move || count(number())}
             </dd>
-            <dd class="sub" data-test=ratio_test>{move || ratio(number.get(), calls.get())}</dd>
+            <dd class="sub" data-test=ratio_test>{move || part()}</dd>
         </div>
     }
 }

@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 use shared::time::Timestamp;
-use shared::wire::OperationRow;
+use shared::wire::{OperationPage, OperationRow, RouteKind};
 
 use super::state::StatePill;
+use crate::live::Latest;
 use crate::view::filter::Standing;
 use crate::view::number::count;
 use crate::view::{age, link, words};
@@ -12,17 +13,22 @@ use crate::view::{age, link, words};
 /// The table.
 #[component]
 pub(crate) fn OperationsTable(
-    /// Its rows.
-    #[prop(into)]
-    rows: Signal<Vec<OperationRow>>,
+    /// Whose operations are shown.
+    page: Latest<OperationPage>,
     /// What ages are measured by.
-    #[prop(into)]
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let ids = move || rows.with(|rows| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>());
+    let ids = move || {
+        page.with(|page| {
+            page.operations
+                .iter()
+                .map(|row| row.id.clone())
+                .collect::<Vec<_>>()
+        })
+    };
     view! {
         <div class="scroll" role="region" tabindex="0" aria-label="Operations">
-            <table class="dense list" data-test="operations-table">
+            <table class="list" data-test="operations-table">
                 <thead>
                     <tr>
                         <th scope="col">"Key or event id"</th>
@@ -38,7 +44,7 @@ pub(crate) fn OperationsTable(
                 </thead>
                 <tbody>
                     <For each=ids key=Clone::clone let(id)>
-                        <Row rows id now/>
+                        <Row page id now/>
                     </For>
                 </tbody>
             </table>
@@ -48,59 +54,58 @@ pub(crate) fn OperationsTable(
 
 /// A row keeps its place, and the focus in it, while its contents change.
 #[component]
-fn Row(rows: Signal<Vec<OperationRow>>, id: String, now: Signal<Timestamp>) -> impl IntoView {
+fn Row(page: Latest<OperationPage>, id: String, now: Signal<Timestamp>) -> impl IntoView {
     let href = link::operation(&id);
     let shown_id = id.clone();
-    let row = Memo::new(move |earlier: Option<&Option<OperationRow>>| {
-        rows.with(|rows| rows.iter().find(|row| row.id == id).cloned())
-            .or_else(|| earlier.cloned().flatten())
+    let row = Memo::new(move |_| {
+        page.with(|page| page.operations.iter().find(|row| row.id == id).cloned())
     });
     let text = move |pick: fn(&OperationRow) -> String| {
-        Memo::new(move |_| row.with(|row| row.as_ref().map(pick).unwrap_or_default()))
+        row.with(|row| row.as_ref().map(pick).unwrap_or_default())
     };
-    let key = text(|row| row.key.clone());
-    let standing =
-        Memo::new(move |_| row.with(|row| row.as_ref().map(|row| (row.state, row.stuck))));
-    let alarming = move || {
-        standing.get().is_some_and(|(state, stuck)| {
-            matches!(
-                Standing::of(state, stuck),
-                Standing::Unknown | Standing::Stuck
-            )
-        })
-    };
-    let since = move || {
-        row.with(|row| row.as_ref().map(|row| row.since))
-            .map(|at| age::age(now.get().since(at)))
-    };
-    let tenant = text(|row| row.tenant.clone());
-    let status = text(|row| {
-        row.status
-            .map_or_else(|| "–".to_owned(), |status| status.to_string())
+    let standing = Memo::new(move |_| {
+        row.with(|row| row.as_ref().map(|row| Standing::of(row.state, row.stuck)))
     });
+    let alarming = move || matches!(standing.get(), Some(Standing::Unknown | Standing::Stuck));
+    let since = move || {
+        let since = row.with(|row| row.as_ref().map(|row| row.since));
+        since
+            .map(|at| age::age(now.get().since(at)))
+            .unwrap_or_default()
+    };
+    let key = move || text(|row| row.key.clone());
+    let tenant = move || text(|row| row.tenant.clone());
     view! {
-        <tr data-test="operation-row" data-id=shown_id class:alarming=alarming>
+        <tr data-test="operation-row" data-id=shown_id.clone() class:alarming=move || alarming()>
             <th scope="row" class="key">
-                <a href=href title=key>{key}</a>
+                <a href=href title=move || key()>{move || key()}</a>
             </th>
             <td>
-                {move || standing.get().map(|(state, stuck)| view! { <StatePill state stuck/> })}
+                <StatePill standing/>
             </td>
-            <td class="num">{status}</td>
+            <td class="num">{move || text(status)}</td>
             <td>
-                {text(|row| row.route.clone())}
-                <span class="faint kind">
-                    {text(|row| match row.kind {
-                        shared::wire::RouteKind::Api => String::new(),
-                        shared::wire::RouteKind::Webhook => words::kind(row.kind).to_owned(),
-                    })}
-                </span>
+                {move || text(|row| row.route.clone())}
+                <span class="faint kind">{move || text(kind)}</span>
             </td>
-            <td class="name" title=tenant>{tenant}</td>
-            <td class="num">{text(|row| count(u64::from(row.attempts)))}</td>
-            <td class="time">{since}</td>
-            <td class="time">{text(|row| age::moment(row.created_at))}</td>
+            <td class="name" title=move || tenant()>{move || tenant()}</td>
+            <td class="num">{move || text(|row| count(u64::from(row.attempts)))}</td>
+            <td class="time">{move || since()}</td>
+            <td class="time">{move || text(|row| age::moment(row.created_at))}</td>
             <td class="id" title=shown_id.clone()>{shown_id.clone()}</td>
         </tr>
+    }
+}
+
+fn status(row: &OperationRow) -> String {
+    row.status
+        .map_or_else(|| "–".to_owned(), |status| status.to_string())
+}
+
+/// Most are API requests: only the others are named.
+fn kind(row: &OperationRow) -> String {
+    match row.kind {
+        RouteKind::Api => String::new(),
+        RouteKind::Webhook => words::kind(row.kind).to_owned(),
     }
 }

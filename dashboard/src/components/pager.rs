@@ -1,7 +1,9 @@
 //! Links to the pages before and after; links, because a page is an address.
 
 use leptos::prelude::*;
+use shared::wire::OperationPage;
 
+use crate::live::Latest;
 use crate::view::filter::OperationFilter;
 
 /// The links.
@@ -9,28 +11,34 @@ use crate::view::filter::OperationFilter;
 pub(crate) fn Pager(
     /// The page shown.
     filter: Memo<OperationFilter>,
-    /// The next page's cursor.
-    #[prop(into)]
-    next: Signal<Option<String>>,
+    /// What came, for the next page's cursor.
+    page: Latest<OperationPage>,
 ) -> impl IntoView {
-    let earlier = Memo::new(move |_| filter.get().previous_page());
+    let earlier = move || filter.get().previous_page().map(|page| page.href());
+    let later = move || {
+        let cursor = page.with(|page| page.next.clone())?;
+        Some(filter.get().next_page(cursor).href())
+    };
     let number = move || filter.with(|filter| filter.trail.len() + 1);
     view! {
         <nav class="pager" aria-label="Pages of the list">
-            {move || match earlier.get() {
-                Some(page) => {
-                    view! { <a class="button" rel="prev" data-test="prev-page" href=page.href()>"← Newer"</a> }.into_any()
-                }
-                None => view! { <span class="button off" aria-hidden="true">"← Newer"</span> }.into_any(),
-            }}
-            <span>"Page " {number}</span>
-            {move || match next.get() {
-                Some(cursor) => {
-                    let href = filter.get().next_page(cursor).href();
-                    view! { <a class="button" rel="next" data-test="next-page" href=href>"Older →"</a> }.into_any()
-                }
-                None => view! { <span class="button off" aria-hidden="true">"Older →"</span> }.into_any(),
-            }}
+            {move || Some(leaf(earlier(), "← Newer", "prev", "prev-page"))}
+            <span>{move || format!("Page {}", number())}</span>
+            {move || Some(leaf(later(), "Older →", "next", "next-page"))}
         </nav>
+    }
+}
+
+fn leaf(
+    href: Option<String>,
+    label: &'static str,
+    rel: &'static str,
+    test: &'static str,
+) -> AnyView {
+    match href {
+        Some(href) => {
+            view! { <a class="button" rel=rel data-test=test href=href>{label}</a> }.into_any()
+        }
+        None => view! { <span class="button off" aria-hidden="true">{label}</span> }.into_any(),
     }
 }

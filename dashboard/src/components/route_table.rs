@@ -2,70 +2,66 @@
 
 use leptos::prelude::*;
 use shared::time::Timestamp;
-use shared::wire::RouteCounts;
+use shared::wire::{Live, Overview, RouteCounts};
 
+use crate::live::Latest;
 use crate::view::age;
 use crate::view::filter::{OperationFilter, Standing};
 use crate::view::number::{count, ratio};
 use crate::view::series::Series;
 
-/// The columns of the partition, in the order of the tiles above.
-const COLUMNS: [Series; 8] = [
-    Series::Applied,
-    Series::Replayed,
-    Series::Conflicts,
-    Series::Mismatches,
-    Series::Failed,
-    Series::Released,
-    Series::Unknown,
-    Series::Other,
+/// The columns after the partition's, and before.
+const HEADINGS_BEFORE: [(&str, &str); 4] = [
+    ("Unknown now", "operations whose outcome nobody knows"),
+    ("Stuck now", "attempts whose lease ran out with no word"),
+    ("Calls", "all calls"),
+    ("Replay ratio", "replayed, of all calls"),
+];
+const HEADINGS_AFTER: [(&str, &str); 2] = [
+    (
+        "Changed",
+        "redelivered with another body under the same event id",
+    ),
+    ("Take-overs", "attempts that took over after a lease"),
 ];
 
 /// The table.
 #[component]
 pub(crate) fn RouteTable(
-    /// Its rows, largest first.
-    #[prop(into)]
-    rows: Signal<Vec<RouteCounts>>,
+    /// Whose routes are shown, largest first.
+    overview: Latest<Overview>,
     /// What ages are measured by.
-    #[prop(into)]
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let names = move || {
         let name = |row: &RouteCounts| (row.route.clone(), row.tenant.clone());
-        rows.with(|rows| rows.iter().map(name).collect::<Vec<_>>())
+        overview.with(|overview| overview.by_route.iter().map(name).collect::<Vec<_>>())
+    };
+    let partition = Series::SHOWN
+        .iter()
+        .map(|series| (label(*series), series.meaning()));
+    let headings = HEADINGS_BEFORE
+        .into_iter()
+        .chain(partition)
+        .chain(HEADINGS_AFTER);
+    let heading = |(label, meaning)| {
+        view! { <th scope="col" class="num" title=meaning>{label}</th> }.into_any()
     };
     view! {
         <section class="panel">
             <h2 id="by-route">"By route and tenant"</h2>
             <div class="scroll" role="region" tabindex="0" aria-labelledby="by-route">
-                <table class="dense" data-test="route-table">
+                <table data-test="route-table">
                     <thead>
                         <tr>
                             <th scope="col">"Route"</th>
                             <th scope="col">"Tenant"</th>
-                            <th scope="col" class="num">"Unknown now"</th>
-                            <th scope="col" class="num">"Stuck now"</th>
-                            <th scope="col" class="num">"Calls"</th>
-                            <th scope="col" class="num" title="replayed, of all calls">"Replay ratio"</th>
-                            {COLUMNS
-                                .map(|series| {
-                                    view! {
-                                        <th scope="col" class="num" title=series.meaning()>{heading(series)}</th>
-                                    }
-                                })
-                                .collect_view()}
-                            <th scope="col" class="num" title="redelivered with another body under the same event id">
-                                "Changed"
-                            </th>
-                            <th scope="col" class="num" title="attempts that took over after a lease">
-                                "Take-overs"
-                            </th>
+                            {headings.map(heading).collect_view()}
                         </tr>
                     </thead>
                     <tbody>
                         <For each=names key=Clone::clone let((route, tenant))>
-                            <Row rows route tenant now/>
+                            <Row overview route tenant now/>
                         </For>
                     </tbody>
                 </table>
@@ -74,7 +70,7 @@ pub(crate) fn RouteTable(
     }
 }
 
-const fn heading(series: Series) -> &'static str {
+const fn label(series: Series) -> &'static str {
     match series {
         // "Unknown now" is the state; this is how calls ended.
         Series::Unknown => "Met unknown",
@@ -88,111 +84,125 @@ const fn heading(series: Series) -> &'static str {
     }
 }
 
+/// One row's numbers in the latest overview.
+#[derive(Clone)]
+struct Place {
+    overview: Latest<Overview>,
+    route: String,
+    tenant: String,
+}
+
+impl Place {
+    fn with<T: Default>(&self, pick: impl FnOnce(&RouteCounts) -> T) -> T {
+        self.overview.with(|overview| {
+            let mut rows = overview.by_route.iter();
+            let row = rows.find(|row| row.route == self.route && row.tenant == self.tenant);
+            row.map(pick).unwrap_or_default()
+        })
+    }
+
+    fn filter(&self, standing: Option<Standing>) -> OperationFilter {
+        let (route, tenant) = (self.route.clone(), self.tenant.clone());
+        OperationFilter {
+            standing,
+            route,
+            tenant,
+            ..OperationFilter::default()
+        }
+    }
+}
+
 /// A row keeps its place in the page while its numbers change.
 #[component]
 fn Row(
-    rows: Signal<Vec<RouteCounts>>,
+    overview: Latest<Overview>,
     route: String,
     tenant: String,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let within = OperationFilter {
+    let place = Place {
+        overview,
         route: route.clone(),
         tenant: tenant.clone(),
-        ..OperationFilter::default()
     };
-    let row = {
-        let (route, tenant) = (route.clone(), tenant.clone());
-        Memo::new(move |earlier: Option<&Option<RouteCounts>>| {
-            rows.with(|rows| {
-                rows.iter()
-                    .find(|row| row.route == route && row.tenant == tenant)
-                    .cloned()
-            })
-            .or_else(|| earlier.cloned().flatten())
-        })
+    let number = |pick: Box<dyn Fn(&RouteCounts) -> u64 + Send + Sync>| {
+        let place = place.clone();
+        let number = Signal::derive(move || place.with(&pick));
+        view! { <Number number/> }.into_any()
     };
-    let of = move |pick: fn(&RouteCounts) -> u64| {
-        Signal::derive(move || row.with(|row| row.as_ref().map_or(0, pick)))
+    let calls = number(Box::new(|row| row.counts.calls()));
+    let partition = Series::SHOWN.map(|series| number(Box::new(move |row| series.of(&row.counts))));
+    let changed = number(Box::new(|row| row.changed));
+    let takeovers = number(Box::new(|row| row.takeovers));
+    let replays = {
+        let place = place.clone();
+        move || place.with(|row| ratio(row.counts.replayed, row.counts.calls()))
     };
-    let oldest = move |pick: fn(&RouteCounts) -> Option<Timestamp>| {
-        Signal::derive(move || row.with(|row| row.as_ref().and_then(pick)))
-    };
-    let calls = of(|row| row.counts.calls());
-    let replayed = of(|row| row.counts.replayed);
-    let cells = COLUMNS.map(|series| {
-        let number = Signal::derive(move || {
-            row.with(|row| row.as_ref().map_or(0, |row| series.of(&row.counts)))
-        });
-        view! { <Number number/> }
-    });
+    let href = place.filter(None).href();
     view! {
-        <tr data-test="route-row" data-route=route data-tenant=tenant>
+        <tr data-test="route-row" data-route=route.clone() data-tenant=tenant.clone()>
             <th scope="row">
-                <a href=within.href()>{route.clone()}</a>
+                <a href=href>{route.clone()}</a>
             </th>
-            <td class="name" title=tenant.clone()>{tenant.clone()}</td>
+            <td class="name" title=tenant.clone()>
+                {tenant.clone()}
+            </td>
             <LiveCell
-                number=of(|row| row.live.unknown)
-                oldest=oldest(|row| row.live.unknown_oldest)
+                place=place.clone()
                 standing=Standing::Unknown
-                within=within.clone()
+                pick=|live| (live.unknown, live.unknown_oldest)
                 now
             />
             <LiveCell
-                number=of(|row| row.live.stuck)
-                oldest=oldest(|row| row.live.stuck_oldest)
+                place
                 standing=Standing::Stuck
-                within
+                pick=|live| (live.stuck, live.stuck_oldest)
                 now
             />
-            <Number number=calls/>
-            <td class="num">{move || ratio(replayed.get(), calls.get())}</td>
-            {cells.collect_view()}
-            <Number number=of(|row| row.changed)/>
-            <Number number=of(|row| row.takeovers)/>
+            {calls}
+            <td class="num">{move || replays()}</td>
+            {partition.collect_view()}
+            {changed}
+            {takeovers}
         </tr>
     }
 }
 
 #[component]
 fn Number(number: Signal<u64>) -> impl IntoView {
-    view! { <td class="num" class:zero=move || number.get() == 0>{move || count(number.get())}</td> }
+    view! {
+        <td class="num" class:zero=move || number.get() == 0>
+            {move || count(number.get())}
+        </td>
+    }
 }
 
 /// How many stand so now, with the oldest's age; a link where there are any.
 #[component]
 fn LiveCell(
-    number: Signal<u64>,
-    oldest: Signal<Option<Timestamp>>,
+    place: Place,
     standing: Standing,
-    within: OperationFilter,
+    pick: fn(&Live) -> (u64, Option<Timestamp>),
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let href = OperationFilter {
-        standing: Some(standing),
-        ..within
-    }
-    .href();
-    let some = Memo::new(move |_| number.get() != 0);
+    let href = place.filter(Some(standing)).href();
+    let seen = Memo::new(move |_| place.with(|row| pick(&row.live)));
+    let number = move || count(seen.get().0);
     let old = move || {
-        oldest
-            .get()
-            .map(|at| format!(" {}", age::age(now.get().since(at))))
+        seen.get()
+            .1
+            .map(|at| age::age(now.get().since(at)))
+            .unwrap_or_default()
     };
-    let cell = move || {
-        if some.get() {
-            let href = href.clone();
-            view! {
-                <a class="alarm" href=href>
-                    <b>{move || count(number.get())}</b>
-                    <span class="old">{old}</span>
-                </a>
-            }
-            .into_any()
-        } else {
-            "0".into_any()
-        }
-    };
-    view! { <td class="num" class:zero=move || !some.get()>{cell}</td> }
+    view! {
+        <td class="num" class:zero=move || seen.get().0 == 0>
+            <a
+                class="alarm"
+                href=move || (seen.get().0 != 0).then(|| href.clone())
+            >
+                {move || number()}
+                <span class="old">{move || old()}</span>
+            </a>
+        </td>
+    }
 }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use shared::time::Timestamp;
 use shared::wire::OperationDetail;
 
+use crate::live::Latest;
 use crate::view::age;
 use crate::view::timeline::{self, Event};
 
@@ -11,37 +12,40 @@ use crate::view::timeline::{self, Event};
 #[component]
 pub(crate) fn Timeline(
     /// The operation.
-    detail: Memo<OperationDetail>,
+    detail: Latest<OperationDetail>,
     /// What is ahead and what is past is measured by.
-    #[prop(into)]
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let events = Memo::new(move |_| detail.with(|detail| timeline::events(detail, now.get())));
-    let lines = move || {
-        let events = events.get();
-        let days_differ = events.first().map(|event| age::date(event.at))
-            != events.last().map(|event| age::date(event.at));
-        let before = std::iter::once(None).chain(events.iter().map(Some));
-        events
-            .iter()
-            .zip(before)
-            .map(|(event, before)| line(event, before, days_differ))
-            .collect_view()
-    };
-    view! { <ol class="timeline" data-test="timeline">{lines}</ol> }
+    view! {
+        <ol class="timeline" data-test="timeline">
+            {move || Some(events.with(|events| lines(events)))}
+        </ol>
+    }
 }
 
-fn line(event: &Event, before: Option<&Event>, with_day: bool) -> impl IntoView + use<> {
-    let new_day =
-        with_day && before.is_none_or(|before| age::date(before.at) != age::date(event.at));
+fn lines(events: &[Event]) -> AnyView {
+    let day = |event: Option<&Event>| event.map(|event| age::date(event.at));
+    let days_differ = day(events.first()) != day(events.last());
+    let before = std::iter::once(None).chain(events.iter().map(Some));
+    let lines = events.iter().zip(before).map(|(event, before)| {
+        let new_day = days_differ && day(before) != day(Some(event));
+        line(event, before, new_day.then(|| age::date(event.at)))
+    });
+    lines.collect_view().into_any()
+}
+
+fn line(event: &Event, before: Option<&Event>, day: Option<String>) -> AnyView {
+    let exact = age::rfc_3339(event.at);
     view! {
         <li class=event.tone.name()>
-            <time datetime=event.at.to_string() title=event.at.to_string()>
-                {new_day.then(|| view! { <span class="day">{age::date(event.at)}</span> " " })}
+            <time datetime=exact.clone() title=exact.clone()>
+                <span class="day">{day.unwrap_or_default()}</span>
                 {age::clock_ms(event.at)}
             </time>
             <span class="what">{event.what.clone()}</span>
             <span class="gap">{timeline::gap(before, event)}</span>
         </li>
     }
+    .into_any()
 }

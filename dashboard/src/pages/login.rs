@@ -89,7 +89,7 @@ pub(crate) fn LoginPage() -> impl IntoView {
                 <p id="login-error" class="wrong" role="alert" data-test="login-error">
                     {move || failure.get().map(|failure| format!("{}. {}", failure.title(), words::sentence(&failure.detail())))}
                 </p>
-                <button type="submit" class="primary" data-test="login-submit" prop:disabled=busy>
+                <button type="submit" class="primary" data-test="login-submit" prop:disabled=move || busy.get()>
                     {move || if busy.get() { "Signing in …" } else { "Sign in" }}
                 </button>
             </form>

@@ -1,5 +1,7 @@
 //! One operation: where it stands, what a retry will meet, and how it came to this.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use shared::time::Timestamp;
@@ -8,12 +10,12 @@ use shared::wire::{OperationDetail, UnknownView};
 use crate::components::answer::StoredAnswer;
 use crate::components::attempts::Attempts;
 use crate::components::fingerprints::Fingerprints;
-use crate::components::freshness::{Stale, Updated};
+use crate::components::freshness::Updated;
+use crate::components::living::{Drawing, Living};
 use crate::components::state::StatePill;
-use crate::components::status::{Failed, Loading};
 use crate::components::timeline::Timeline;
-use crate::live::{Dated, Phase, use_live};
-use crate::view::filter::OperationFilter;
+use crate::live::{Dated, Latest, use_live};
+use crate::view::filter::{OperationFilter, Standing};
 use crate::view::{age, link, words};
 use crate::{api, browser};
 
@@ -28,42 +30,17 @@ impl Dated for OperationDetail {
 pub(crate) fn OperationPage() -> impl IntoView {
     browser::set_title("Operation · Oncegate");
     let params = use_params_map();
-    let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
-    let live = use_live(id, api::operation);
-    let phase = live.phase();
-    let retry = Callback::new(move |()| live.start());
-    let stale = move || {
-        let failure = live
-            .failure()
-            .get()
-            .filter(|_| phase.get() == Phase::Ready)?;
-        // Settled records are forgotten after their retention: what is shown is the last that was known.
-        Some(if failure.is_not_found() {
-            view! { <div class="notice warn"><p><strong>"This record is gone."</strong> " It was forgotten after its retention; below is its last known state."</p></div> }.into_any()
-        } else {
-            view! { <Stale failure age=live.age() retry/> }.into_any()
-        })
-    };
-    let content = move || match phase.get() {
-        Phase::Loading => view! { <Loading/> }.into_any(),
-        Phase::Failed(failure) if failure.is_not_found() => {
-            view! { <Gone id=id.get()/> }.into_any()
-        }
-        Phase::Failed(failure) => view! { <Failed failure retry/> }.into_any(),
-        Phase::Ready => live
-            .value()
-            .map(|detail| view! { <Content detail now=live.now()/> })
-            .into_any(),
-    };
+    let id = move || params.with(|params| params.get("id").unwrap_or_default());
+    let (poll, detail) = use_live(Memo::new(move |_| api::operation(&id())));
+    let now = poll.now();
+    let ready = Arc::new(move || view! { <Content detail now/> }.into_any());
+    let gone: Drawing = Arc::new(move || view! { <Gone id=id()/> }.into_any());
     view! {
         <div class="head">
             <a class="up" href=link::OPERATIONS>"Operations"</a>
-            <Updated age=live.age() failure=live.failure()/>
+            <Updated poll/>
         </div>
-        {stale}
-        <div class="content" class:pending=live.is_pending() aria-busy=move || live.is_pending().get().to_string()>
-            {content}
-        </div>
+        <Living poll ready gone/>
     }
 }
 
@@ -82,37 +59,35 @@ fn Gone(id: String) -> impl IntoView {
 }
 
 #[component]
-fn Content(detail: Memo<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
-    let text = move |pick: fn(&OperationDetail) -> String| Memo::new(move |_| detail.with(pick));
-    let key = text(|detail| detail.row.key.clone());
-    Effect::new(move |_| browser::set_title(&format!("{} · Oncegate", key.get())));
-    let standing = Memo::new(move |_| detail.with(|detail| (detail.row.state, detail.row.stuck)));
-    let pill = move || {
-        let (state, stuck) = standing.get();
-        view! { <StatePill state stuck test="operation-state"/> }
+fn Content(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
+    let key = move || detail.with(|detail| detail.row.key.clone());
+    Effect::new(move |_| browser::set_title(&format!("{} · Oncegate", key())));
+    let standing = Memo::new(move |_| {
+        detail.with(|detail| Some(Standing::of(detail.row.state, detail.row.stuck)))
+    });
+    let since = move || {
+        let since = detail.with(|detail| Some(detail.row.since));
+        since
+            .map(|at| format!("for {}", age::age(now.get().since(at))))
+            .unwrap_or_default()
     };
-    let since = Memo::new(move |_| detail.with(|detail| detail.row.since));
-    let unknown = Memo::new(move |_| detail.with(|detail| detail.unknown.clone()));
-    let twice = Memo::new(move |_| detail.with(|detail| detail.may_have_run_twice));
-    let attempts = Memo::new(move |_| detail.with(|detail| detail.attempts.clone()));
-    let outcome = Memo::new(move |_| detail.with(|detail| detail.outcome.clone()));
     view! {
         <div class="title">
-            <p class="faint">{text(|detail| words::key(detail.row.kind).to_owned())}</p>
-            <h1 class="key">{key}</h1>
+            <p class="faint">
+                {move || detail.with(|detail| words::key(detail.row.kind).to_owned())}
+            </p>
+            <h1 class="key">{move || key()}</h1>
             <p class="standing">
-                {pill}
-                <span class="faint">"for " {move || age::age(now.get().since(since.get()))}</span>
+                <StatePill standing test="operation-state"/>
+                <span class="faint">{move || since()}</span>
             </p>
         </div>
-        {move || unknown.get().map(|unknown| view! { <WhyUnknown unknown now/> })}
-        <Show when=move || twice.get()>
-            <div class="notice warn" data-test="may-have-run-twice">
-                <p><strong>"May have run twice."</strong> " An earlier attempt whose outcome nobody knows may have had its effect too."</p>
-            </div>
-        </Show>
+        <Warnings detail now/>
         <div class="notice next">
-            <p><strong>"What a retry will meet: "</strong> <span data-test="next">{text(|detail| detail.next.clone())}</span></p>
+            <p>
+                <strong>"What a retry will meet: "</strong>
+                <span data-test="next">{move || detail.with(|detail| detail.next.clone())}</span>
+            </p>
         </div>
         <div class="columns">
             <section class="panel">
@@ -126,7 +101,7 @@ fn Content(detail: Memo<OperationDetail>, now: Signal<Timestamp>) -> impl IntoVi
                 </section>
                 <section class="panel">
                     <h2>"Attempts"</h2>
-                    <Attempts attempts now/>
+                    <Attempts detail now/>
                 </section>
             </div>
         </div>
@@ -136,43 +111,66 @@ fn Content(detail: Memo<OperationDetail>, now: Signal<Timestamp>) -> impl IntoVi
         </section>
         <section class="panel">
             <h2>"Stored answer"</h2>
-            <StoredAnswer outcome/>
+            <StoredAnswer detail/>
         </section>
     }
 }
 
+/// Why the outcome is unknown, and whether the work may have been done twice.
 #[component]
-fn WhyUnknown(unknown: UnknownView, now: Signal<Timestamp>) -> impl IntoView {
+fn Warnings(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
+    let unknown = Memo::new(move |_| detail.with(|detail| detail.unknown.clone()));
+    let twice = Memo::new(move |_| detail.with(|detail| detail.may_have_run_twice));
+    view! {
+        {move || unknown.get().map(|unknown| why_unknown(unknown, now))}
+        {move || twice.get().then(may_have_run_twice)}
+    }
+}
+
+fn why_unknown(unknown: UnknownView, now: Signal<Timestamp>) -> AnyView {
     let since = unknown.since;
+    let age = move || age::age(now.get().since(since));
     view! {
         <div class="notice bad" data-test="why-unknown">
             <p>
                 <strong>{format!("Unknown since attempt {}: ", unknown.number)}</strong>
                 {unknown.why}
                 <span class="faint">
-                    " (" {age::moment(since)} " UTC, " {move || age::age(now.get().since(since))} " ago)"
+                    {format!(" ({} UTC, ", age::moment(since))} {move || age()} " ago)"
                 </span>
             </p>
         </div>
     }
+    .into_any()
+}
+
+fn may_have_run_twice() -> AnyView {
+    view! {
+        <div class="notice warn" data-test="may-have-run-twice">
+            <p>
+                <strong>"May have run twice."</strong>
+                " An earlier attempt whose outcome nobody knows may have had its effect too."
+            </p>
+        </div>
+    }
+    .into_any()
 }
 
 #[component]
-fn Facts(detail: Memo<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
-    let text = move |pick: fn(&OperationDetail) -> String| Memo::new(move |_| detail.with(pick));
-    let id = text(|detail| detail.row.id.clone());
-    let route = text(|detail| detail.row.route.clone());
-    let tenant = text(|detail| detail.row.tenant.clone());
+fn Facts(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
+    let id = move || detail.with(|detail| detail.row.id.clone());
+    let route = move || detail.with(|detail| detail.row.route.clone());
+    let tenant = move || detail.with(|detail| detail.row.tenant.clone());
     let of_route = move || {
         OperationFilter {
-            route: route.get(),
+            route: route(),
             ..OperationFilter::default()
         }
         .href()
     };
     let of_tenant = move || {
         OperationFilter {
-            tenant: tenant.get(),
+            tenant: tenant(),
             ..OperationFilter::default()
         }
         .href()
@@ -189,31 +187,43 @@ fn Facts(detail: Memo<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView
             age::age(now.get().since(at))
         ),
     };
+    let forgotten = move || match detail.with(|detail| detail.expires_at) {
+        None => "not while unsettled".to_owned(),
+        Some(at) => age::moment(at),
+    };
     let copied = RwSignal::new(false);
     let copy = move |_| {
-        browser::copy(&id.get_untracked());
+        browser::copy(&untrack(id));
         copied.set(true);
     };
     view! {
         <dl class="facts">
             <dt>"Operation"</dt>
             <dd>
-                <code class="wrap" data-test="operation-id">{id}</code>
+                <code class="wrap" data-test="operation-id">{move || id()}</code>
                 " "
                 <button type="button" class="quiet small" on:click=copy>
                     {move || if copied.get() { "Copied" } else { "Copy" }}
                 </button>
             </dd>
             <dt>"Route"</dt>
-            <dd><a href=of_route>{route}</a> " " <span class="faint">{text(|detail| words::kind(detail.row.kind).to_owned())}</span></dd>
+            <dd>
+                <a href=move || of_route()>{move || route()}</a>
+                " "
+                <span class="faint">
+                    {move || detail.with(|detail| words::kind(detail.row.kind).to_owned())}
+                </span>
+            </dd>
             <dt>"Tenant"</dt>
-            <dd><a href=of_tenant>{tenant}</a></dd>
+            <dd>
+                <a href=move || of_tenant()>{move || tenant()}</a>
+            </dd>
             <dt>"First seen"</dt>
-            <dd>{text(|detail| age::moment(detail.row.created_at))}</dd>
+            <dd>{move || detail.with(|detail| age::moment(detail.row.created_at))}</dd>
             <dt>"Lease until"</dt>
-            <dd>{lease}</dd>
+            <dd>{move || lease()}</dd>
             <dt>"Forgotten at"</dt>
-            <dd>{text(|detail| detail.expires_at.map_or_else(|| "not while unsettled".to_owned(), age::moment))}</dd>
+            <dd>{move || forgotten()}</dd>
         </dl>
     }
 }

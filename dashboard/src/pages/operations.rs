@@ -1,19 +1,23 @@
 //! The operations: search, filters, pages.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_query_map};
 use shared::time::Timestamp;
-use shared::wire::OperationPage;
+use shared::wire::{OperationPage, Overview};
 
+use crate::api::Failure;
 use crate::app::Names;
 use crate::components::filter_bar::FilterBar;
-use crate::components::freshness::{Silent, Stale, Updated};
+use crate::components::freshness::{Silent, Updated};
+use crate::components::living::Living;
 use crate::components::operations_table::OperationsTable;
 use crate::components::pager::Pager;
-use crate::components::status::{Failed, FirstCommand, Loading};
-use crate::live::{Dated, Phase, use_live};
+use crate::components::status::FirstCommand;
+use crate::live::{Dated, Latest, use_live};
 use crate::view::filter::{OperationFilter, OverviewFilter};
 use crate::view::link;
 use crate::{api, browser};
@@ -31,9 +35,7 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     let query = use_query_map();
     let filter =
         Memo::new(move |_| query.with(|query| OperationFilter::read(|name| query.get(name))));
-    let live = use_live(filter, api::operations);
-    let phase = live.phase();
-    let retry = Callback::new(move |()| live.start());
+    let (poll, page) = use_live(Memo::new(move |_| filter.with(api::operations)));
     let navigate = use_navigate();
     let choose = Callback::new(move |filter: OperationFilter| {
         let options = NavigateOptions {
@@ -43,31 +45,15 @@ pub(crate) fn OperationsPage() -> impl IntoView {
         };
         navigate(&filter.href(), options);
     });
-    let stale = move || {
-        let failure = live
-            .failure()
-            .get()
-            .filter(|_| phase.get() == Phase::Ready)?;
-        Some(view! { <Stale failure age=live.age() retry/> })
-    };
-    let content = move || match phase.get() {
-        Phase::Loading => view! { <Loading/> }.into_any(),
-        Phase::Failed(failure) => view! { <Failed failure retry/> }.into_any(),
-        Phase::Ready => live
-            .value()
-            .map(|page| view! { <Content page filter now=live.now()/> })
-            .into_any(),
-    };
+    let now = poll.now();
+    let ready = Arc::new(move || view! { <Content page filter now/> }.into_any());
     view! {
         <div class="head">
             <h1>"Operations"</h1>
-            <Updated age=live.age() failure=live.failure()/>
+            <Updated poll/>
         </div>
         <FilterBar filter names=names_to_choose() choose/>
-        {stale}
-        <div class="content" class:pending=live.is_pending() aria-busy=move || live.is_pending().get().to_string()>
-            {content}
-        </div>
+        <Living poll ready/>
     }
 }
 
@@ -77,7 +63,7 @@ fn names_to_choose() -> Signal<Names> {
     if names.with_untracked(Option::is_none) {
         spawn_local(async move {
             // Without an answer the filters offer what the address names; the list says what is wrong.
-            if let Ok(overview) = api::overview(OverviewFilter::default()).await {
+            if let Ok(overview) = ask_overview().await {
                 let known = Names {
                     routes: overview.routes,
                     tenants: overview.tenants,
@@ -89,27 +75,32 @@ fn names_to_choose() -> Signal<Names> {
     Signal::derive(move || names.get().unwrap_or_default())
 }
 
+async fn ask_overview() -> Result<Overview, Failure> {
+    api::get(api::overview(&OverviewFilter::default()))
+        .await?
+        .read()
+}
+
 #[component]
 fn Content(
-    page: Memo<OperationPage>,
+    page: Latest<OperationPage>,
     filter: Memo<OperationFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let rows = Memo::new(move |_| page.with(|page| page.operations.clone()));
-    let next = Memo::new(move |_| page.with(|page| page.next.clone()));
-    let empty = Memo::new(move |_| rows.with(Vec::is_empty));
-    let list = move || match (empty.get(), filter.with(OperationFilter::narrows)) {
-        (false, _) => view! { <OperationsTable rows now/> }.into_any(),
+    let empty = Memo::new(move |_| page.with(|page| page.operations.is_empty()));
+    let silent = Signal::derive(move || page.with(|page| u64::from(page.objects_silent)));
+    let list = move || match (
+        empty.get(),
+        filter.with(|filter| filter.narrows() || !filter.cursor.is_empty()),
+    ) {
+        (false, _) => view! { <OperationsTable page now/> }.into_any(),
         (true, true) => view! { <NoMatch/> }.into_any(),
         (true, false) => view! { <FirstCommand title="No operations yet".to_owned()/> }.into_any(),
     };
     view! {
-        <Silent
-            objects=Signal::derive(move || page.with(|page| page.objects_silent))
-            missing="Their operations are missing from the list."
-        />
-        {list}
-        <Pager filter next/>
+        <Silent objects=silent missing="Their operations are missing from the list."/>
+        {move || list()}
+        <Pager filter page/>
     }
 }
 

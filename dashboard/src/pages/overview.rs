@@ -1,5 +1,7 @@
 //! What came in and how it ended, and first of all what needs somebody.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_query_map};
@@ -12,11 +14,12 @@ use crate::components::chart::CallsChart;
 use crate::components::exceptions::Exceptions;
 use crate::components::field::Choice;
 use crate::components::filter_bar::pairs;
-use crate::components::freshness::{Silent, Stale, Updated};
+use crate::components::freshness::{Silent, Updated};
+use crate::components::living::Living;
 use crate::components::numbers::Numbers;
 use crate::components::route_table::RouteTable;
-use crate::components::status::{Failed, FirstCommand, Loading};
-use crate::live::{Dated, Phase, use_live};
+use crate::components::status::FirstCommand;
+use crate::live::{Dated, Latest, use_live};
 use crate::view::filter::{OperationFilter, OverviewFilter, Range};
 use crate::view::number::plural;
 use crate::{api, browser};
@@ -30,40 +33,22 @@ impl Dated for Overview {
 /// The page.
 #[component]
 pub(crate) fn OverviewPage() -> impl IntoView {
+    browser::set_title("Overview · Oncegate");
     let query = use_query_map();
     let filter =
         Memo::new(move |_| query.with(|query| OverviewFilter::read(|name| query.get(name))));
-    let live = use_live(filter, api::overview);
-    let phase = live.phase();
-    let retry = Callback::new(move |()| live.start());
-    let stale = move || {
-        let failure = live
-            .failure()
-            .get()
-            .filter(|_| phase.get() == Phase::Ready)?;
-        Some(view! { <Stale failure age=live.age() retry/> })
-    };
-    let content = move || match phase.get() {
-        Phase::Loading => {
-            browser::set_title("Overview · Oncegate");
-            view! { <Loading/> }.into_any()
-        }
-        Phase::Failed(failure) => view! { <Failed failure retry/> }.into_any(),
-        Phase::Ready => live
-            .value()
-            .map(|overview| view! { <Content overview filter now=live.now()/> })
-            .into_any(),
-    };
+    let (poll, overview) = use_live(Memo::new(move |_| filter.with(api::overview)));
+    keep_names(overview);
+    call_when_it_gets_worse(overview);
+    let now = poll.now();
+    let ready = Arc::new(move || view! { <Content overview filter now/> }.into_any());
     view! {
         <div class="head">
             <h1>"Overview"</h1>
             <Controls filter/>
-            <Updated age=live.age() failure=live.failure()/>
+            <Updated poll/>
         </div>
-        {stale}
-        <div class="content" class:pending=live.is_pending() aria-busy=move || live.is_pending().get().to_string()>
-            {content}
-        </div>
+        <Living poll ready/>
     }
 }
 
@@ -81,25 +66,27 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
         navigate(&filter.href(), options);
     });
     let ranges = Range::ALL.map(|range| {
-        let href = move || OverviewFilter { range, ..filter.get() }.href();
-        let chosen = move || filter.with(|filter| filter.range == range).then_some("true");
         view! {
-            <a href=href aria-current=chosen data-noscroll="" data-test=format!("range-{}", range.name())>
+            <a
+                href=move || OverviewFilter { range, ..filter.get() }.href()
+                aria-current=move || (filter.get().range == range).then_some("true")
+                data-noscroll=""
+                data-test=format!("range-{}", range.name())
+            >
                 {range.name()}
             </a>
         }
+        .into_any()
     });
-    let routes = move || {
-        names
-            .get()
-            .map(|names| pairs(&names.routes))
-            .unwrap_or_default()
-    };
-    let tenants = move || {
-        names
-            .get()
-            .map(|names| pairs(&names.tenants))
-            .unwrap_or_default()
+    let offer = move |pick: fn(&Names) -> &[String]| {
+        Signal::derive(move || {
+            names.with(|names| {
+                names
+                    .as_ref()
+                    .map(|names| pairs(pick(names)))
+                    .unwrap_or_default()
+            })
+        })
     };
     view! {
         <div class="ranges" role="group" aria-label="Range">{ranges.collect_view()}</div>
@@ -108,7 +95,7 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
                 label="Route"
                 test="filter-route"
                 all="All routes"
-                options=Signal::derive(routes)
+                options=offer(|names| &names.routes)
                 value=Signal::derive(move || filter.get().route)
                 choose=Callback::new(move |route| {
                     go.run(OverviewFilter { route, ..filter.get_untracked() });
@@ -118,7 +105,7 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
                 label="Tenant"
                 test="filter-tenant"
                 all="All tenants"
-                options=Signal::derive(tenants)
+                options=offer(|names| &names.tenants)
                 value=Signal::derive(move || filter.get().tenant)
                 choose=Callback::new(move |tenant| {
                     go.run(OverviewFilter { tenant, ..filter.get_untracked() });
@@ -130,70 +117,52 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
 
 #[component]
 fn Content(
-    overview: Memo<Overview>,
+    overview: Latest<Overview>,
     filter: Memo<OverviewFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let names: RwSignal<Option<Names>> = expect_context();
-    Effect::new(move |_| {
-        let known = overview.with(|overview| Names {
-            routes: overview.routes.clone(),
-            tenants: overview.tenants.clone(),
-        });
-        if names.with_untracked(|names| names.as_ref() != Some(&known)) {
-            names.set(Some(known));
-        }
-    });
-    alert_when_it_changes(overview);
-
-    let live = Memo::new(move |_| overview.with(|overview| overview.live));
-    let within = Memo::new(move |_| {
-        let OverviewFilter {
-            route,
-            tenant,
-            range: _,
-        } = filter.get();
-        OperationFilter {
-            route,
-            tenant,
-            ..OperationFilter::default()
-        }
-    });
     let empty = Memo::new(move |_| {
         let all = filter.with(|filter| filter.route.is_empty() && filter.tenant.is_empty());
         all && overview.with(|overview| overview.totals.calls() == 0 && overview.live.tracked == 0)
     });
+    let silent =
+        Signal::derive(move || overview.with(|overview| u64::from(overview.objects_silent)));
+    let traffic = move || {
+        if empty.get() {
+            let title = format!("Nothing came in during {}", filter.get().range.words());
+            view! { <FirstCommand title/> }.into_any()
+        } else {
+            view! { <Traffic overview filter now/> }.into_any()
+        }
+    };
     view! {
-        <Silent
-            objects=Signal::derive(move || overview.with(|overview| overview.objects_silent))
-            missing="Their numbers are missing from the sums."
-        />
-        <Attention live now within/>
-        {move || {
-            if empty.get() {
-                let title = format!("Nothing came in during {}", filter.get().range.words());
-                view! { <FirstCommand title/> }.into_any()
-            } else {
-                view! { <Traffic overview filter within now/> }.into_any()
-            }
-        }}
-        <Exceptions exceptions=Memo::new(move |_| overview.with(|overview| overview.exceptions.clone()))/>
+        <Silent objects=silent missing="Their numbers are missing from the sums."/>
+        <Attention overview filter now/>
+        {move || traffic()}
+        <Exceptions overview/>
     }
 }
 
 #[component]
 fn Traffic(
-    overview: Memo<Overview>,
+    overview: Latest<Overview>,
     filter: Memo<OverviewFilter>,
-    within: Memo<OperationFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let navigate = use_navigate();
     let open = Callback::new(move |(from, to): (Timestamp, Timestamp)| {
+        let OverviewFilter {
+            route,
+            tenant,
+            range: _,
+        } = filter.get_untracked();
+        let (from, to) = (Some(from), Some(to));
         let filter = OperationFilter {
-            from: Some(from),
-            to: Some(to),
-            ..within.get_untracked()
+            route,
+            tenant,
+            from,
+            to,
+            ..OperationFilter::default()
         };
         navigate(
             &filter.href(),
@@ -203,39 +172,46 @@ fn Traffic(
             },
         );
     });
+    let covers = Signal::derive(move || filter.get().range.words());
     view! {
-        <Numbers
-            counts=Memo::new(move |_| overview.with(|overview| overview.totals))
-            live=Memo::new(move |_| overview.with(|overview| overview.live))
-        />
-        <CallsChart
-            series=Memo::new(move |_| overview.with(|overview| overview.series.clone()))
-            step_ms=Memo::new(move |_| overview.with(|overview| overview.step_ms))
-            covers=Signal::derive(move || filter.get().range.words())
-            open
-        />
-        <RouteTable rows=Memo::new(move |_| overview.with(|overview| overview.by_route.clone())) now/>
+        <Numbers overview/>
+        <CallsChart overview covers open/>
+        <RouteTable overview now/>
     }
 }
 
-/// The tab's title counts what needs somebody, and a rise is announced.
-fn alert_when_it_changes(overview: Memo<Overview>) {
-    let announcer: Announcer = expect_context();
-    Effect::new(move |earlier: Option<(u64, u64)>| {
-        let (unknown, stuck) =
-            overview.with(|overview| (overview.live.unknown, overview.live.stuck));
-        let sum = unknown + stuck;
-        browser::set_title(&if sum == 0 {
-            "Overview · Oncegate".to_owned()
-        } else {
-            format!("({sum}) Overview · Oncegate")
+/// The names to filter by, for this page and the operations'.
+fn keep_names(overview: Latest<Overview>) {
+    let names: RwSignal<Option<Names>> = expect_context();
+    Effect::new(move |_| {
+        let known = overview.with(|overview| {
+            Some(Names {
+                routes: overview.routes.clone(),
+                tenants: overview.tenants.clone(),
+            })
         });
-        if earlier
-            .is_some_and(|(then_unknown, then_stuck)| unknown > then_unknown || stuck > then_stuck)
+        if known.is_some() && names.with_untracked(|names| *names != known) {
+            names.set(known);
+        }
+    });
+}
+
+/// The tab's title counts what needs somebody, and a rise is announced.
+fn call_when_it_gets_worse(overview: Latest<Overview>) {
+    let announcer: Announcer = expect_context();
+    Effect::new(move |earlier: Option<Option<(u64, u64)>>| {
+        let now = overview.with(|overview| Some((overview.live.unknown, overview.live.stuck)));
+        let (unknown, stuck) = now?;
+        browser::set_title(&match unknown + stuck {
+            0 => "Overview · Oncegate".to_owned(),
+            sum => format!("({sum}) Overview · Oncegate"),
+        });
+        if let Some((unknown_then, stuck_then)) = earlier.flatten()
+            && (unknown > unknown_then || stuck > stuck_then)
         {
             let unknown = plural(unknown, "unknown outcome", "unknown outcomes");
             announcer.say(&format!("{unknown}, {stuck} stuck"));
         }
-        (unknown, stuck)
+        now
     });
 }

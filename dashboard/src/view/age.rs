@@ -2,16 +2,14 @@
 //!
 //! All moments are UTC, as in the logs that they are compared with; not a clock.
 
-use chrono::NaiveDateTime;
 use shared::time::{Millis, Timestamp};
+
+use super::civil::Civil;
 
 const SECOND_MS: u64 = 1_000;
 const MINUTE_MS: u64 = 60 * SECOND_MS;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 const DAY_MS: u64 = 24 * HOUR_MS;
-
-/// The forms in which browsers write the value of a `datetime-local` field.
-const FIELD_FORMS: [&str; 2] = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"];
 
 /// A span in its two largest units: `48 s`, `3 min 5 s`, `2 h 10 min`, `4 d 1 h`.
 pub(crate) fn age(span: Millis) -> String {
@@ -41,50 +39,68 @@ pub(crate) fn duration(span: Millis) -> String {
 
 /// `2026-11-30 13:05:09`.
 pub(crate) fn moment(at: Timestamp) -> String {
-    let text = at.to_string();
-    match (text.get(..10), text.get(11..19)) {
-        (Some(date), Some(time)) => format!("{date} {time}"),
-        _ => text,
-    }
+    format!("{} {}", date(at), clock(at))
 }
 
 /// `13:05:09.120`.
 pub(crate) fn clock_ms(at: Timestamp) -> String {
-    slice(at, 11, 23)
+    format!("{}.{:03}", clock(at), Civil::of(at).millis)
 }
 
 /// `13:05`.
 pub(crate) fn clock_minutes(at: Timestamp) -> String {
-    slice(at, 11, 16)
+    let Civil { hour, minute, .. } = Civil::of(at);
+    format!("{hour:02}:{minute:02}")
 }
 
 /// `11-30`, for axes that span days.
 pub(crate) fn month_day(at: Timestamp) -> String {
-    slice(at, 5, 10)
+    let Civil { month, day, .. } = Civil::of(at);
+    format!("{month:02}-{day:02}")
 }
 
 /// `2026-11-30`.
 pub(crate) fn date(at: Timestamp) -> String {
-    slice(at, 0, 10)
+    format!("{:04}-{}", Civil::of(at).year, month_day(at))
+}
+
+/// `2026-11-30T13:05:09.120Z`, for programs.
+pub(crate) fn rfc_3339(at: Timestamp) -> String {
+    format!("{}T{}Z", date(at), clock_ms(at))
 }
 
 /// The value of a `datetime-local` field, to the second; the field is labelled UTC.
 pub(crate) fn to_field(at: Timestamp) -> String {
-    slice(at, 0, 19)
+    format!("{}T{}", date(at), clock(at))
 }
 
-/// Reads the value of a `datetime-local` field as UTC; nothing when it is none.
+/// Reads the value of a `datetime-local` field as UTC; nothing when it is none. Seconds may be left out, and their
+/// parts are passed over.
 pub(crate) fn from_field(text: &str) -> Option<Timestamp> {
-    FIELD_FORMS.iter().find_map(|form| {
-        let at = NaiveDateTime::parse_from_str(text, form).ok()?;
-        Some(Timestamp::from_millis(at.and_utc().timestamp_millis()))
-    })
+    let (date, clock) = text.split_once('T')?;
+    let clock = clock.split_once('.').map_or(clock, |(whole, _)| whole);
+    let mut date = date.splitn(3, '-').map(number);
+    let mut clock = clock.splitn(3, ':').map(number);
+    let civil = Civil {
+        year: date.next()??,
+        month: date.next()??,
+        day: date.next()??,
+        hour: clock.next()??,
+        minute: clock.next()??,
+        second: clock.next().unwrap_or(Some(0))?,
+        millis: 0,
+    };
+    civil.moment()
 }
 
-fn slice(at: Timestamp, from: usize, to: usize) -> String {
-    let text = at.to_string();
-    text.get(from..to)
-        .map_or_else(|| text.clone(), str::to_owned)
+fn clock(at: Timestamp) -> String {
+    format!("{}:{:02}", clock_minutes(at), Civil::of(at).second)
+}
+
+/// Digits alone: `parse` would take a sign, too.
+fn number(text: &str) -> Option<i64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
 }
 
 fn two(ms: u64, large: u64, large_name: &str, small: u64, small_name: &str) -> String {
@@ -134,9 +150,29 @@ mod tests {
             from_field("2026-11-30T13:05"),
             Some(Timestamp::from_millis(1_796_043_900_000))
         );
-        for wrong in ["", "yesterday", "2026-13-01T00:00", "2026-11-30"] {
+        assert_eq!(
+            from_field("2026-11-30T13:05:09.5"),
+            Some(Timestamp::from_millis(1_796_043_909_000))
+        );
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-13-01T00:00",
+            "2026-02-30T00:00",
+            "2026-11-30",
+            "2026-11T00:00",
+            "2026-11-30T00",
+            "2026-11-30T00:00:",
+            "2026-11-30T00:00:00:00",
+            "+2026-11-30T00:00",
+            "99999999999999999999-01-01T00:00",
+        ] {
             assert_eq!(from_field(wrong), None, "{wrong}");
         }
-        assert!(moment(Timestamp::from_millis(i64::MAX)).starts_with("9223372036"));
+        // As `Timestamp` shows itself.
+        for ms in [0, -1, 1_796_043_909_120, 951_782_400_000] {
+            let at = Timestamp::from_millis(ms);
+            assert_eq!(rfc_3339(at), at.to_string());
+        }
     }
 }

@@ -5,20 +5,20 @@
 use std::fmt::Write as _;
 
 use shared::time::{Millis, Timestamp};
-use shared::wire::Point;
+use shared::wire::{Counts, Point};
 
 use super::age;
 use super::series::Series;
 
-/// The box's width in its own units.
-pub(crate) const WIDTH: u32 = 1_000;
-/// The box's height in its own units, about a pixel each.
-pub(crate) const HEIGHT: u32 = 180;
+/// The box's width in its own units: fine ones, so that whole numbers do.
+pub(crate) const WIDTH: u64 = 10_000;
+/// The box's height in its own units, about a tenth of a pixel each.
+pub(crate) const HEIGHT: u64 = 1_800;
 
 /// No call may be lost to rounding: what is not zero is at least this high.
-const SEGMENT_MIN: f64 = 2.0;
-/// The part of a step that is left free between bars, as long as bars are wide enough.
-const GAP: f64 = 0.14;
+const SEGMENT_MIN: u64 = 20;
+/// The hundredths of a step that are left free between bars, as long as bars are wide enough.
+const GAP_PERCENT: u64 = 14;
 /// With more steps than this a gap would be finer than a pixel.
 const STEPS_WITH_GAP_MAX: usize = 100;
 /// How many labels the time axis has, ends included.
@@ -46,14 +46,21 @@ impl Chart {
             .unwrap_or(0);
         let top = round_up(most);
         let mut paths = vec![String::new(); Series::ALL.len()];
-        let bar = Bar::new(series.len());
+        let gap = if series.len() > STEPS_WITH_GAP_MAX {
+            0
+        } else {
+            GAP_PERCENT
+        };
         for (index, point) in series.iter().enumerate() {
-            let heights = heights(point, top);
-            let mut floor = f64::from(HEIGHT);
-            for (path, height) in paths.iter_mut().zip(heights) {
-                if height > 0.0 {
-                    floor -= height;
-                    bar.add(path, index, floor, height);
+            let (left, column) = column(index, series.len());
+            let inset = column * gap / 200;
+            let (left, width) = (left + inset, column - 2 * inset);
+            let mut floor = HEIGHT;
+            for (path, height) in paths.iter_mut().zip(heights(&point.counts, top)) {
+                if height > 0 {
+                    floor = floor.saturating_sub(height);
+                    // Writing to a String cannot fail.
+                    let _ = write!(path, "M{left} {floor}h{width}v{height}h-{width}z");
                 }
             }
         }
@@ -66,73 +73,47 @@ impl Chart {
 }
 
 /// The left edge and the width of a step's whole column, for the mark behind the selected one.
-pub(crate) fn column(index: usize, steps: usize) -> (f64, f64) {
-    let width = f64::from(WIDTH) / as_f64(steps.max(1));
-    (as_f64(index) * width, width)
+pub(crate) const fn column(index: usize, steps: usize) -> (u64, u64) {
+    let steps = if steps == 0 { 1 } else { steps as u64 };
+    let left = index as u64 * WIDTH / steps;
+    let right = (index as u64 + 1) * WIDTH / steps;
+    (left, right - left)
 }
 
 /// The step under a pointer at `offset` from the left edge of a chart that is `width` wide.
-pub(crate) fn step_at(offset: f64, width: f64, steps: usize) -> Option<usize> {
-    if steps == 0 || width <= 0.0 || !(0.0..width).contains(&offset) {
-        return None;
-    }
-    let part = offset / width;
-    (0..steps)
-        .rev()
-        .find(|index| as_f64(*index) / as_f64(steps) <= part)
+pub(crate) fn step_at(offset: i32, width: i32, steps: usize) -> Option<usize> {
+    let offset = usize::try_from(offset).ok()?;
+    let width = usize::try_from(width).ok()?;
+    (offset < width && steps > 0).then(|| offset * steps / width)
 }
 
 /// The name of a step: its time, and its day where a chart spans several.
 pub(crate) fn step_name(at: Timestamp, step_ms: u64) -> String {
     let until = at.plus(Millis::new(step_ms));
     format!(
-        "{} – {}",
-        age::moment(at).get(5..16).unwrap_or_default(),
+        "{} {} – {}",
+        age::month_day(at),
+        age::clock_minutes(at),
         age::clock_minutes(until)
     )
 }
 
-struct Bar {
-    step: f64,
-    inset: f64,
-}
-
-impl Bar {
-    fn new(steps: usize) -> Self {
-        let (_, step) = column(0, steps);
-        let gap = if steps > STEPS_WITH_GAP_MAX { 0.0 } else { GAP };
-        Self {
-            step,
-            inset: step * gap / 2.0,
-        }
-    }
-
-    fn add(&self, path: &mut String, index: usize, y: f64, height: f64) {
-        let x = as_f64(index) * self.step + self.inset;
-        let width = self.step - 2.0 * self.inset;
-        // Writing to a String cannot fail.
-        let _ = write!(path, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z");
-    }
-}
-
 /// The heights of a step's segments. Small ones are raised to be seen; the largest pays for it.
-fn heights(point: &Point, top: u64) -> Vec<f64> {
-    let scale = f64::from(HEIGHT) / count_as_f64(top.max(1));
-    let exact = |series: &Series| count_as_f64(series.of(&point.counts)) * scale;
-    let mut heights: Vec<f64> = Series::ALL
-        .iter()
-        .map(|series| match exact(series) {
-            height if height > 0.0 => height.max(SEGMENT_MIN),
-            _ => 0.0,
-        })
-        .collect();
-    let over = heights.iter().sum::<f64>() - f64::from(HEIGHT);
-    if over > 0.0
-        && let Some(largest) = heights.iter_mut().max_by(|one, other| one.total_cmp(other))
-    {
-        *largest -= over;
+fn heights(counts: &Counts, top: u64) -> [u64; Series::ALL.len()] {
+    let mut heights = Series::ALL.map(|series| match series.of(counts) {
+        0 => 0,
+        count => scaled(count, top).max(SEGMENT_MIN),
+    });
+    let over = heights.iter().sum::<u64>().saturating_sub(HEIGHT);
+    if let Some(largest) = heights.iter_mut().max() {
+        *largest -= over.min(*largest);
     }
     heights
+}
+
+fn scaled(count: u64, top: u64) -> u64 {
+    let height = u128::from(count) * u128::from(HEIGHT) / u128::from(top.max(1));
+    u64::try_from(height).unwrap_or(HEIGHT)
 }
 
 /// The next even number of the form 1, 2, 4, 6, 8 × 10ⁿ: a round top whose half is whole, too.
@@ -169,23 +150,8 @@ fn times(series: &[Point], step_ms: u64) -> Vec<String> {
         .collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "steps are some hundreds")]
-const fn as_f64(steps: usize) -> f64 {
-    steps as f64
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a chart cannot show the sixteenth digit"
-)]
-const fn count_as_f64(count: u64) -> f64 {
-    count as f64
-}
-
 #[cfg(test)]
 mod tests {
-    use shared::wire::Counts;
-
     use super::*;
 
     fn point(minute: i64, counts: Counts) -> Point {
@@ -224,16 +190,16 @@ mod tests {
     fn bars_stand_on_the_floor_and_stack() {
         let chart = Chart::draw(&[point(0, calls(10, 10)), point(1, calls(0, 0))], 60_000);
         assert_eq!(chart.top, 20);
-        assert_eq!(chart.paths[0], "M35.0 90.0h430.0v90.0h-430.0z");
-        assert_eq!(chart.paths[7], "M35.0 0.0h430.0v90.0h-430.0z");
+        assert_eq!(chart.paths[0], "M350 900h4300v900h-4300z");
+        assert_eq!(chart.paths[7], "M350 0h4300v900h-4300z");
         assert!(chart.paths[1..7].iter().all(String::is_empty));
     }
 
     #[test]
     fn one_unknown_among_thousands_is_still_seen_and_the_bar_stays_inside() {
-        let heights = heights(&point(0, calls(99_999, 1)), 100_000);
+        let heights = heights(&calls(99_999, 1), 100_000);
         assert!(heights[7] >= SEGMENT_MIN);
-        assert!(heights.iter().sum::<f64>() <= f64::from(HEIGHT));
+        assert!(heights.iter().sum::<u64>() <= HEIGHT);
     }
 
     #[test]
@@ -263,17 +229,18 @@ mod tests {
     #[test]
     fn pointers_find_their_step() {
         for (offset, step) in [
-            (-1.0, None),
-            (0.0, Some(0)),
-            (49.0, Some(0)),
-            (50.0, Some(1)),
-            (99.9, Some(1)),
-            (100.0, None),
+            (-1, None),
+            (0, Some(0)),
+            (49, Some(0)),
+            (50, Some(1)),
+            (99, Some(1)),
+            (100, None),
         ] {
-            assert_eq!(step_at(offset, 100.0, 2), step, "{offset}");
+            assert_eq!(step_at(offset, 100, 2), step, "{offset}");
         }
-        assert_eq!(step_at(1.0, 100.0, 0), None);
-        assert_eq!(step_at(1.0, 0.0, 2), None);
-        assert_eq!(column(1, 4), (250.0, 250.0));
+        assert_eq!(step_at(1, 100, 0), None);
+        assert_eq!(step_at(1, 0, 2), None);
+        assert_eq!(column(1, 4), (2_500, 2_500));
+        assert_eq!(column(0, 0), (0, WIDTH));
     }
 }

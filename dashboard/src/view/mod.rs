@@ -5,6 +5,7 @@
 
 pub(crate) mod age;
 pub(crate) mod chart;
+pub(crate) mod civil;
 pub(crate) mod filter;
 pub(crate) mod fingerprint;
 pub(crate) mod link;

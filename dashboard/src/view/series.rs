@@ -38,6 +38,18 @@ impl Series {
         Self::Unknown,
     ];
 
+    /// All, in the order of numbers and columns: what needs a look before the rest.
+    pub(crate) const SHOWN: [Self; 8] = [
+        Self::Applied,
+        Self::Replayed,
+        Self::Conflicts,
+        Self::Mismatches,
+        Self::Failed,
+        Self::Released,
+        Self::Unknown,
+        Self::Other,
+    ];
+
     /// How many calls of `counts` are in it.
     pub(crate) const fn of(self, counts: &Counts) -> u64 {
         match self {
@@ -78,6 +90,11 @@ impl Series {
             Self::Unknown => "ended with nobody knowing the outcome, or met such an operation",
             Self::Other => "refused at the door, expired keys, unprotected, superseded",
         }
+    }
+
+    /// The classes of its little square of colour.
+    pub(crate) fn swatch(self) -> String {
+        format!("swatch c-{}", self.name())
     }
 
     /// Its name in class names and test hooks.
@@ -121,6 +138,7 @@ mod tests {
     #[test]
     fn names_are_distinct() {
         for (index, one) in Series::ALL.iter().enumerate() {
+            assert!(Series::SHOWN.contains(one));
             for other in &Series::ALL[index + 1..] {
                 assert_ne!(one.name(), other.name());
                 assert_ne!(one.label(), other.label());

@@ -48,41 +48,31 @@ pub(crate) struct Event {
 
 /// All lines, oldest first; of equal moments in the order in which they must have happened.
 pub(crate) fn events(detail: &OperationDetail, now: Timestamp) -> Vec<Event> {
-    let mut events = vec![Event {
-        at: detail.row.created_at,
-        what: "Key first claimed".to_owned(),
-        tone: Tone::Plain,
-    }];
-    for attempt in &detail.attempts {
-        events.push(began(attempt));
-        events.extend(ended(attempt));
+    let mut events = vec![event(
+        detail.row.created_at,
+        "Key first claimed",
+        Tone::Plain,
+    )];
+    let attempts = detail
+        .attempts
+        .iter()
+        .flat_map(|attempt| [Some(began(attempt)), ended(attempt)]);
+    let others = detail.others.iter().map(|other| {
+        Some(event(
+            other.first_at,
+            words::other_request(detail.row.kind),
+            Tone::Warn,
+        ))
+    });
+    let rest = [
+        found_unknown(detail),
+        lease(detail, now),
+        forgotten(detail, now),
+    ];
+    for event in attempts.chain(others).chain(rest).flatten() {
+        let place = events.partition_point(|earlier| earlier.at <= event.at);
+        events.insert(place, event);
     }
-    for other in &detail.others {
-        let what = words::other_request(detail.row.kind).to_owned();
-        events.push(Event {
-            at: other.first_at,
-            what,
-            tone: Tone::Warn,
-        });
-    }
-    events.extend(found_unknown(detail));
-    events.extend(lease(detail, now));
-    if let Some(at) = detail.expires_at {
-        let (what, tone) = if at <= now {
-            (
-                "Retention over: the record goes with the next pruning",
-                Tone::Plain,
-            )
-        } else {
-            ("The record is forgotten", Tone::Ahead)
-        };
-        events.push(Event {
-            at,
-            what: what.to_owned(),
-            tone,
-        });
-    }
-    events.sort_by_key(|event| event.at);
     events
 }
 
@@ -93,12 +83,17 @@ pub(crate) fn gap(before: Option<&Event>, event: &Event) -> String {
     })
 }
 
-fn began(attempt: &Attempt) -> Event {
+fn event(at: Timestamp, what: impl Into<String>, tone: Tone) -> Event {
     Event {
-        at: attempt.started_at,
-        what: format!("Attempt {} sent to the origin", attempt.number),
-        tone: Tone::Plain,
+        at,
+        what: what.into(),
+        tone,
     }
+}
+
+fn began(attempt: &Attempt) -> Event {
+    let what = format!("Attempt {} sent to the origin", attempt.number);
+    event(attempt.started_at, what, Tone::Plain)
 }
 
 fn ended(attempt: &Attempt) -> Option<Event> {
@@ -125,7 +120,7 @@ fn ended(attempt: &Attempt) -> Option<Event> {
             Tone::Bad,
         ),
     };
-    attempt.ended_at.map(|at| Event { at, what, tone })
+    attempt.ended_at.map(|at| event(at, what, tone))
 }
 
 /// The moment it became unknown, unless the attempt's own end says so already.
@@ -134,11 +129,8 @@ fn found_unknown(detail: &OperationDetail) -> Option<Event> {
     let told = detail.attempts.iter().any(|attempt| {
         attempt.number == unknown.number && attempt.ended_at.is_some_and(|at| at == unknown.since)
     });
-    (!told).then(|| Event {
-        at: unknown.since,
-        what: format!("Unknown after attempt {}", unknown.number),
-        tone: Tone::Bad,
-    })
+    let what = format!("Unknown after attempt {}", unknown.number);
+    (!told).then(|| event(unknown.since, what, Tone::Bad))
 }
 
 fn lease(detail: &OperationDetail, now: Timestamp) -> Option<Event> {
@@ -150,17 +142,23 @@ fn lease(detail: &OperationDetail, now: Timestamp) -> Option<Event> {
     let at = detail.lease_until.filter(|_| running && !told)?;
     // L2: held while now < lease_until.
     Some(if now < at {
-        Event {
-            at,
-            what: "The lease runs out".to_owned(),
-            tone: Tone::Ahead,
-        }
+        event(at, "The lease runs out", Tone::Ahead)
     } else {
-        Event {
+        event(at, "The lease ran out with no word", Tone::Bad)
+    })
+}
+
+fn forgotten(detail: &OperationDetail, now: Timestamp) -> Option<Event> {
+    let at = detail.expires_at?;
+    // P5: gone at exactly the end of its retention.
+    Some(if now < at {
+        event(at, "The record is forgotten", Tone::Ahead)
+    } else {
+        event(
             at,
-            what: "The lease ran out with no word".to_owned(),
-            tone: Tone::Bad,
-        }
+            "Retention over: the record goes with the next pruning",
+            Tone::Plain,
+        )
     })
 }
 
