@@ -4,6 +4,7 @@
 //! platform in its own words.
 
 use serde_json::{Map, Value};
+use shared::json;
 use worker::{console_error, console_log, console_warn};
 
 /// How much an event matters.
@@ -24,7 +25,7 @@ pub(crate) fn event(level: Level, what: &str, circumstances: &[(&str, &dyn std::
     for (name, value) in circumstances {
         line.insert(String::from(*name), Value::from(value.to_string()));
     }
-    let line = Value::Object(line).to_string();
+    let line = json::text(&Value::Object(line));
     match level {
         Level::Info => console_log!("{line}"),
         Level::Warn => console_warn!("{line}"),

@@ -3,7 +3,8 @@
 //! Only on the operator host (X3). The platform serves no file by itself: the dashboard's addresses are all its one
 //! page, and the page's files carry a digest of their content in their names.
 
-use worker::Response;
+use worker::web_sys::Request as RawRequest;
+use worker::{Request, Response};
 
 use crate::login;
 use crate::request::Inbound;
@@ -36,7 +37,11 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Response {
     // The binding looks at the path alone.
     let address = format!("https://assets.invalid{file}");
     let found = match site.env.assets("ASSETS") {
-        Ok(assets) => assets.fetch(address, None).await,
+        // Not `fetch`, which drags in the code for options that nobody gives.
+        Ok(assets) => match RawRequest::new_with_str(&address) {
+            Ok(request) => assets.fetch_request(Request::from(request)).await,
+            Err(thrown) => Err(worker::Error::from(thrown)),
+        },
         Err(error) => Err(error),
     };
     match found {

@@ -246,16 +246,10 @@ impl Canonicaliser<'_> {
 
     fn number(&mut self) -> Result<(), NoCanonicalForm> {
         let text = self.number_text()?;
-        let double: f64 = text.parse().map_err(|_invalid| NoCanonicalForm::NotJson)?;
-        if !double.is_finite() {
-            return self.lost(NoCanonicalForm::Number);
+        match Decimal::of(text).ecmascript() {
+            Some(form) => self.out.extend_from_slice(form.as_bytes()),
+            None => self.lost(NoCanonicalForm::Number)?,
         }
-        let mut buffer = ryu_js::Buffer::new();
-        let shortest = buffer.format_finite(double);
-        if text != shortest && Decimal::of(text) != Decimal::of(shortest) {
-            self.lost(NoCanonicalForm::Number)?;
-        }
-        self.out.extend_from_slice(shortest.as_bytes());
         Ok(())
     }
 }

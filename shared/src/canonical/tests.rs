@@ -20,8 +20,10 @@ fn check(body: &str, expected: Result<&str, NoCanonicalForm>) {
 /// What RFC 8785 alone would make of it, whatever it loses.
 fn lossy_form(body: &[u8]) -> Vec<u8> {
     let text = core::str::from_utf8(body).unwrap();
+    // The one number of the vectors that no double has: what RFC 8785 makes of it is refused here (F2).
+    let text = text.replace("333333333.33333329", "333333333.3333333");
     let canonicaliser = Canonicaliser {
-        text,
+        text: &text,
         at: 0,
         depth: 0,
         loss: Loss::Accepted,

@@ -8,6 +8,7 @@ use core::fmt;
 
 use serde_json::Value;
 
+use crate::json;
 use crate::quote::QUOTED_CHARS_MAX;
 
 /// What is wrong, where, and what would do.
@@ -58,7 +59,7 @@ impl Notes {
 
 /// A value as JSON, cut where it is long.
 pub(super) fn shown(value: &Value) -> String {
-    let text = value.to_string();
+    let text = json::text(value);
     match text.char_indices().nth(QUOTED_CHARS_MAX) {
         Some((cut, _)) => text[..cut].to_owned() + "…",
         None => text,

@@ -30,6 +30,7 @@ pub use crate::path;
 
 use self::mistake::Notes;
 use self::secrets::Vault;
+use crate::json;
 use crate::policy::Route;
 use crate::scope::{ApiKeys, Credentials, OriginName, RouteName, SecretName};
 use crate::time::Timestamp;
@@ -159,7 +160,7 @@ impl Reader<'_> {
         for (name, value) in self.vars {
             let bytes = value
                 .as_str()
-                .map_or_else(|| value.to_string().len(), str::len);
+                .map_or_else(|| json::text(value).len(), str::len);
             if bytes > VARIABLE_BYTES_MAX {
                 let found = format!("{bytes} bytes");
                 self.notes.note(
@@ -278,7 +279,7 @@ impl Reader<'_> {
         let found = match self.vars.get(variable) {
             None => return Credentials::none(),
             Some(Value::String(text)) => parse(text),
-            Some(table @ Value::Object(_)) => parse(&table.to_string()),
+            Some(table @ Value::Object(_)) => parse(&json::text(table)),
             Some(_) => Err("neither a text nor a table".to_owned()), // X4: not the value
         };
         self.noted(variable, found, remedy)

@@ -15,6 +15,7 @@ use subtle::ConstantTimeEq;
 use super::Reader;
 use super::fields::{self, Field};
 use crate::canonical::{NoCanonicalForm, canonical_form};
+use crate::json;
 use crate::policy::TenantSource;
 use crate::scope::{ApiKeys, Credentials, RouteName, SecretName, TenantId};
 use crate::webhook::{Scheme, Secret};
@@ -164,11 +165,12 @@ fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<BTreeMap<Strin
     if canonical_form(text.as_bytes(), &[]) == Err(NoCanonicalForm::DuplicateName) {
         return Err("a credential that is listed twice".to_owned());
     }
-    let values: BTreeMap<String, Value> = serde_json::from_str(text)
-        .map_err(|_not_shown| "a text that is no JSON object".to_owned())?;
+    let Ok(Value::Object(values)) = serde_json::from_slice(text.as_bytes()) else {
+        return Err("a text that is no JSON object".to_owned());
+    };
     let mut table = BTreeMap::new();
     for (digest, value) in values {
-        let value = serde_json::from_value(value)
+        let value = json::read_value(value)
             .map_err(|_not_shown| format!("an entry whose value is not {holder}"))?;
         table.insert(digest, value);
     }
