@@ -261,11 +261,12 @@ fn unknown_view(unknown: Unknown) -> UnknownView {
 
 /// A fragment as a sentence of its own.
 fn sentence(fragment: &str) -> String {
-    let mut chars = fragment.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str() + ".")
-        .unwrap_or_default()
+    let mut sentence = String::from(fragment);
+    if let Some(first) = sentence.get_mut(..1) {
+        first.make_ascii_uppercase();
+        sentence.push('.');
+    }
+    sentence
 }
 
 fn outcome_view(outcome: &Outcome) -> OutcomeView {
