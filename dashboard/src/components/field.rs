@@ -1,8 +1,11 @@
 //! Labelled fields of the filters.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use shared::time::Timestamp;
 
+use super::keyed::Keyed;
 use crate::view::age;
 
 /// A choice among names that are known while the page lives.
@@ -14,42 +17,48 @@ pub(crate) fn Choice(
     test: &'static str,
     /// The entry that leaves all in.
     all: &'static str,
-    /// Values with their labels.
-    options: Signal<Vec<(String, String)>>,
+    /// The values.
+    options: Signal<Vec<String>>,
+    /// What a value is called; itself, if nothing else is said.
+    #[prop(default = |name| name)]
+    label_of: fn(&str) -> &str,
     /// The chosen value; empty for all.
     value: Signal<String>,
     /// Called with a new choice.
     choose: Callback<String>,
 ) -> impl IntoView {
     // A value from the address stays choosable before the names are known, and when its name is gone.
-    let offered = move || {
-        let mut offered = options.get();
+    let offered = Signal::derive(move || {
+        let mut offered: Vec<String> = options.get();
         let value = value.get();
-        if !value.is_empty() && !offered.iter().any(|(known, _)| *known == value) {
-            offered.push((value.clone(), value));
+        if !offered.contains(&value) && !value.is_empty() {
+            offered.push(value);
         }
-        offered.insert(0, (String::new(), all.to_owned()));
+        offered.insert(0, String::new());
         offered
-    };
+    });
+    let item = Arc::new(move |name: &str| {
+        let shown = if name.is_empty() {
+            all.to_owned()
+        } else {
+            label_of(name).to_owned()
+        };
+        let this = name.to_owned();
+        let chosen = move || value.with(|value| *value == this);
+        view! {
+            <option value=name.to_owned() prop:selected=move || chosen()>
+                {shown}
+            </option>
+        }
+        .into_any()
+    });
     view! {
         <label class="field">
             <span>{label}</span>
             <select data-test=test on:change=move |event| choose.run(event_target_value(&event))>
-                <For each=offered key=Clone::clone let((name, shown))>
-                    <Choosable name shown value/>
-                </For>
+                <Keyed names=offered item/>
             </select>
         </label>
-    }
-}
-
-#[component]
-fn Choosable(name: String, shown: String, value: Signal<String>) -> impl IntoView {
-    let this = name.clone();
-    view! {
-        <option value=name prop:selected=move || value.with(|value| *value == this)>
-            {shown}
-        </option>
     }
 }
 

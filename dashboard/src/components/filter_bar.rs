@@ -22,14 +22,7 @@ pub(crate) fn FilterBar(
         edit(&mut changed);
         choose.run(changed);
     };
-    let standings: Vec<(String, String)> = Standing::ALL
-        .map(|standing| {
-            (
-                standing.name().to_owned(),
-                words::standing(standing).to_owned(),
-            )
-        })
-        .into();
+    let standings = Standing::ALL.map(|standing| standing.name().to_owned());
     let standing = move || {
         filter.with(|filter| {
             filter
@@ -45,7 +38,8 @@ pub(crate) fn FilterBar(
                 label="State"
                 test="filter-state"
                 all="Any state"
-                options=Signal::stored(standings)
+                options=Signal::stored(standings.to_vec())
+                label_of=standing_label
                 value=Signal::derive(standing)
                 choose=Callback::new(move |chosen: String| {
                     change(&|filter| filter.standing = Standing::parse(&chosen));
@@ -55,7 +49,7 @@ pub(crate) fn FilterBar(
                 label="Route"
                 test="filter-route"
                 all="All routes"
-                options=Signal::derive(move || pairs(&names.get().routes))
+                options=Signal::derive(move || names.get().routes)
                 value=Signal::derive(move || filter.get().route)
                 choose=Callback::new(move |chosen: String| {
                     change(&|filter| filter.route.clone_from(&chosen));
@@ -65,7 +59,7 @@ pub(crate) fn FilterBar(
                 label="Tenant"
                 test="filter-tenant"
                 all="All tenants"
-                options=Signal::derive(move || pairs(&names.get().tenants))
+                options=Signal::derive(move || names.get().tenants)
                 value=Signal::derive(move || filter.get().tenant)
                 choose=Callback::new(move |chosen: String| {
                     change(&|filter| filter.tenant.clone_from(&chosen));
@@ -95,10 +89,9 @@ fn clear() -> AnyView {
     .into_any()
 }
 
-/// Names that are their own labels.
-pub(crate) fn pairs(names: &[String]) -> Vec<(String, String)> {
-    names
-        .iter()
-        .map(|name| (name.clone(), name.clone()))
-        .collect()
+fn standing_label(name: &str) -> &str {
+    match Standing::parse(name) {
+        Some(standing) => words::standing(standing),
+        None => name,
+    }
 }

@@ -10,6 +10,7 @@ pub(crate) mod filter_bar;
 pub(crate) mod fingerprints;
 pub(crate) mod freshness;
 pub(crate) mod header;
+pub(crate) mod keyed;
 pub(crate) mod living;
 pub(crate) mod numbers;
 pub(crate) mod operations_table;

@@ -1,9 +1,12 @@
 //! The list of operations, newest first.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use shared::time::Timestamp;
 use shared::wire::{OperationPage, OperationRow, RouteKind};
 
+use super::keyed::Keyed;
 use super::state::StatePill;
 use crate::live::Latest;
 use crate::view::filter::Standing;
@@ -18,14 +21,13 @@ pub(crate) fn OperationsTable(
     /// What ages are measured by.
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let ids = move || {
-        page.with(|page| {
-            page.operations
-                .iter()
-                .map(|row| row.id.clone())
-                .collect::<Vec<_>>()
-        })
-    };
+    let ids = Signal::derive(move || {
+        page.with(|page| page.operations.iter().map(|row| row.id.clone()).collect())
+    });
+    let item = Arc::new(move |id: &str| {
+        let id = id.to_owned();
+        view! { <Row page id now/> }.into_any()
+    });
     view! {
         <div class="scroll" role="region" tabindex="0" aria-label="Operations">
             <table class="list" data-test="operations-table">
@@ -33,19 +35,17 @@ pub(crate) fn OperationsTable(
                     <tr>
                         <th scope="col">"Key or event id"</th>
                         <th scope="col">"State"</th>
+                        <th scope="col" title="how long in this state">"For"</th>
                         <th scope="col" class="num">"Status"</th>
                         <th scope="col">"Route"</th>
                         <th scope="col">"Tenant"</th>
                         <th scope="col" class="num">"Attempts"</th>
-                        <th scope="col">"In this state for"</th>
                         <th scope="col">"First seen (UTC)"</th>
                         <th scope="col">"Operation"</th>
                     </tr>
                 </thead>
                 <tbody>
-                    <For each=ids key=Clone::clone let(id)>
-                        <Row page id now/>
-                    </For>
+                    <Keyed names=ids item/>
                 </tbody>
             </table>
         </div>
@@ -83,6 +83,7 @@ fn Row(page: Latest<OperationPage>, id: String, now: Signal<Timestamp>) -> impl 
             <td>
                 <StatePill standing/>
             </td>
+            <td class="time">{move || since()}</td>
             <td class="num">{move || text(status)}</td>
             <td>
                 {move || text(|row| row.route.clone())}
@@ -90,7 +91,6 @@ fn Row(page: Latest<OperationPage>, id: String, now: Signal<Timestamp>) -> impl 
             </td>
             <td class="name" title=move || tenant()>{move || tenant()}</td>
             <td class="num">{move || text(|row| count(u64::from(row.attempts)))}</td>
-            <td class="time">{move || since()}</td>
             <td class="time">{move || text(|row| age::moment(row.created_at))}</td>
             <td class="id" title=shown_id.clone()>{shown_id.clone()}</td>
         </tr>

@@ -1,19 +1,28 @@
 //! The numbers by route and tenant, each leading to its operations.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 use shared::time::Timestamp;
 use shared::wire::{Live, Overview, RouteCounts};
 
+use super::keyed::Keyed;
 use crate::live::Latest;
 use crate::view::age;
 use crate::view::filter::{OperationFilter, Standing};
 use crate::view::number::{count, ratio};
 use crate::view::series::Series;
 
-/// The columns after the partition's, and before.
+/// Parts route and tenant in a row's name; neither can have it.
+const SEPARATOR: char = '\n';
+
+/// The columns before the partition's, and after, each with its meaning.
 const HEADINGS_BEFORE: [(&str, &str); 4] = [
-    ("Unknown now", "operations whose outcome nobody knows"),
-    ("Stuck now", "attempts whose lease ran out with no word"),
+    ("Unknown", "operations whose outcome nobody knows now"),
+    (
+        "Stuck",
+        "attempts whose lease ran out with no word until now",
+    ),
     ("Calls", "all calls"),
     ("Replay ratio", "replayed, of all calls"),
 ];
@@ -33,10 +42,15 @@ pub(crate) fn RouteTable(
     /// What ages are measured by.
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let names = move || {
-        let name = |row: &RouteCounts| (row.route.clone(), row.tenant.clone());
-        overview.with(|overview| overview.by_route.iter().map(name).collect::<Vec<_>>())
-    };
+    let names = Signal::derive(move || {
+        let name = |row: &RouteCounts| format!("{}{SEPARATOR}{}", row.route, row.tenant);
+        overview.with(|overview| overview.by_route.iter().map(name).collect())
+    });
+    let item = Arc::new(move |name: &str| {
+        let (route, tenant) = name.split_once(SEPARATOR).unwrap_or((name, ""));
+        let (route, tenant) = (route.to_owned(), tenant.to_owned());
+        view! { <Row overview route tenant now/> }.into_any()
+    });
     let partition = Series::SHOWN
         .iter()
         .map(|series| (label(*series), series.meaning()));
@@ -60,9 +74,7 @@ pub(crate) fn RouteTable(
                         </tr>
                     </thead>
                     <tbody>
-                        <For each=names key=Clone::clone let((route, tenant))>
-                            <Row overview route tenant now/>
-                        </For>
+                        <Keyed names item/>
                     </tbody>
                 </table>
             </div>
@@ -72,7 +84,7 @@ pub(crate) fn RouteTable(
 
 const fn label(series: Series) -> &'static str {
     match series {
-        // "Unknown now" is the state; this is how calls ended.
+        // "Unknown" is the state; this is how calls ended.
         Series::Unknown => "Met unknown",
         Series::Applied
         | Series::Replayed

@@ -13,7 +13,6 @@ use crate::components::attention::Attention;
 use crate::components::chart::CallsChart;
 use crate::components::exceptions::Exceptions;
 use crate::components::field::Choice;
-use crate::components::filter_bar::pairs;
 use crate::components::freshness::{Silent, Updated};
 use crate::components::living::Living;
 use crate::components::numbers::Numbers;
@@ -78,12 +77,12 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
         }
         .into_any()
     });
-    let offer = move |pick: fn(&Names) -> &[String]| {
+    let offer = move |pick: fn(&Names) -> &Vec<String>| {
         Signal::derive(move || {
             names.with(|names| {
                 names
                     .as_ref()
-                    .map(|names| pairs(pick(names)))
+                    .map(|names| pick(names).clone())
                     .unwrap_or_default()
             })
         })
