@@ -12,6 +12,9 @@ use tokio::task::JoinHandle;
 /// So long may any single answer take; a gateway that hangs fails the test and not the run.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// So long is an idle connection kept: the runtime closes its end after 5 s, and a request sent at that moment is lost.
+const IDLE_MAX: Duration = Duration::from_secs(1);
+
 /// Speaks to one address, with headers that all its calls carry.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -30,6 +33,7 @@ impl Client {
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(PATIENCE)
+            .pool_idle_timeout(IDLE_MAX)
             .no_proxy()
             .build()
             .unwrap_or_else(|error| panic!("failed to make a client: {error}"));
@@ -170,15 +174,21 @@ impl Call {
         self.exchange(keys::number()).await
     }
 
-    /// Sends it again, with the same key, as long as it is not the gateway that answers: under many requests at once
-    /// the proxy of `wrangler dev` loses its own line to the Worker now and then, and says so itself.
+    /// Sends it again, with the same key, until the gateway itself answers: under many requests at once the proxy of
+    /// `wrangler dev` loses a line now and then, to the Worker (and says so itself) or to the client.
     pub async fn send_until_heard(&self) -> Answer {
-        loop {
-            let answer = self.send().await;
-            if !answer.is_the_proxys() {
-                return answer;
+        let mut last = String::new();
+        for _ in 0..10 {
+            match self.try_send().await {
+                Ok(answer) if !answer.is_the_proxys() => return answer,
+                Ok(answer) => last = answer.text(),
+                Err(error) => last = format!("{error:?}"),
             }
         }
+        panic!(
+            "ten times no answer to {} {}: {last}",
+            self.method, self.path
+        );
     }
 
     /// Sends it on its own, so that the test can look at the origin meanwhile.

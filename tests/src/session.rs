@@ -25,6 +25,7 @@ pub struct Session {
     folder: PathBuf,
     config: PathBuf,
     port: u16,
+    log_level: &'static str,
     process: Mutex<Option<Group>>,
     tenants_taken: AtomicUsize,
 }
@@ -50,12 +51,13 @@ impl Session {
             Ok(config) => config,
             Err(error) => panic!("{error}"),
         };
-        let process = Mutex::new(None);
+        let (process, log_level) = (Mutex::new(None), settings.log_level);
         let session = Self {
             origin,
             folder,
             config,
             port,
+            log_level,
             process,
             tenants_taken: AtomicUsize::new(0),
         };
@@ -85,7 +87,7 @@ impl Session {
     /// As [`Session::start`].
     pub async fn restart(&self) {
         self.kill().await;
-        let mut group = match wrangler(&self.config, &self.folder, self.port) {
+        let mut group = match wrangler(&self.config, &self.folder, self.port, self.log_level) {
             Ok(group) => group,
             Err(error) => {
                 panic!("failed to start wrangler: {error}; `cargo xtask setup` installs it")
@@ -204,7 +206,7 @@ impl Session {
 }
 
 /// Starts `wrangler dev` on a configuration, over the state in `folder`.
-pub fn wrangler(config: &Path, folder: &Path, port: u16) -> std::io::Result<Group> {
+fn wrangler(config: &Path, folder: &Path, port: u16, log_level: &str) -> std::io::Result<Group> {
     let log = File::options()
         .create(true)
         .append(true)
@@ -223,6 +225,8 @@ pub fn wrangler(config: &Path, folder: &Path, port: u16) -> std::io::Result<Grou
         "0".as_ref(),
         "--persist-to".as_ref(),
         state.as_os_str(),
+        "--log-level".as_ref(),
+        log_level.as_ref(),
         "--show-interactive-dev-session=false".as_ref(),
     ];
     Group::start(

@@ -30,6 +30,7 @@ pub enum Build {
 pub struct Settings {
     pub(crate) name: String,
     pub(crate) build: Build,
+    pub(crate) log_level: &'static str,
     routes: BTreeMap<String, String>,
     vars: BTreeMap<String, String>,
     secrets: BTreeMap<String, String>,
@@ -42,6 +43,7 @@ impl Settings {
         let settings = Self {
             name: name.to_owned(),
             build: Build::Testing,
+            log_level: "log",
             routes: BTreeMap::new(),
             vars: BTreeMap::new(),
             secrets: BTreeMap::new(),
@@ -88,6 +90,13 @@ impl Settings {
     #[must_use]
     pub fn production(mut self) -> Self {
         self.build = Build::Production;
+        self
+    }
+
+    /// Logs warnings only: wrangler's line for each request costs more than the request.
+    #[must_use]
+    pub fn quiet(mut self) -> Self {
+        self.log_level = "warn";
         self
     }
 

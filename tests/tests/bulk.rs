@@ -29,6 +29,7 @@ async fn gateway() -> &'static Session {
             );
             Session::start(
                 Settings::new("bulk")
+                    .quiet()
                     .route("orders", &api_route("/v1/orders", ""))
                     .route("stripe", &stripe),
             )

@@ -20,9 +20,12 @@ const ACKNOWLEDGED_MIN: usize = 25;
 fn nothing_acknowledged_is_lost_and_nothing_is_done_twice_unseen() {
     tests::run(async {
         let more = "timeout = \"1s\"\nlease = \"3s\"";
-        let session =
-            Session::start(Settings::new("crash").route("orders", &api_route("/v1/orders", more)))
-                .await;
+        let session = Session::start(
+            Settings::new("crash")
+                .quiet()
+                .route("orders", &api_route("/v1/orders", more)),
+        )
+        .await;
         let mut acknowledged: BTreeMap<String, (Call, Answer)> = BTreeMap::new();
         let mut unheard: Vec<Call> = Vec::new();
         for crash in 0..CRASHES {
