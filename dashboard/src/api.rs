@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     /// No answer at all: the network, or the gateway is down. Asking again is right.
     Offline(String),
     /// The session is over, or the token was not one. Signing in is right.
-    SignedOut(Option<ProblemDocument>),
+    SignedOut(Option<Box<ProblemDocument>>),
     /// The gateway refused and said why.
     Problem(Box<ProblemDocument>),
     /// An answer that is none of the gateway's: something else stands in between, or versions differ.
@@ -175,10 +175,10 @@ async fn send(request: Result<Request, gloo_net::Error>) -> Result<Answer, Failu
     if ok {
         return Ok(Answer { status, text });
     }
-    let problem: Option<ProblemDocument> = serde_json::from_str(&text).ok();
+    let problem: Option<Box<ProblemDocument>> = serde_json::from_str(&text).ok();
     Err(match (status, problem) {
         (UNAUTHORIZED, problem) => Failure::SignedOut(problem),
-        (_, Some(problem)) => Failure::Problem(Box::new(problem)),
+        (_, Some(problem)) => Failure::Problem(problem),
         (_, None) => Failure::Unreadable {
             status,
             why: "not a problem document".to_owned(),

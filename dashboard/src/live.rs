@@ -162,9 +162,9 @@ impl Poll {
         });
         let wake = move |_| {
             if browser::is_visible() {
-                poll.ask()
+                poll.ask();
             } else {
-                poll.rest()
+                poll.rest();
             }
         };
         let seen = window_event_listener_untyped("visibilitychange", wake);

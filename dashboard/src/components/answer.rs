@@ -24,11 +24,15 @@ pub(crate) fn StoredAnswer(
 }
 
 fn shown(outcome: &OutcomeView) -> AnyView {
-    let headers: String = outcome
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}\n"))
-        .collect();
+    let mut headers = String::new();
+    for (name, value) in &outcome.headers {
+        for part in [
+            name, ": ", value, "
+",
+        ] {
+            headers.push_str(part);
+        }
+    }
     let body = outcome.body_text.clone().unwrap_or_default();
     view! {
         <p>
@@ -45,11 +49,11 @@ fn block(
     text: String,
     class: &'static str,
     label: &'static str,
-    test: &'static str,
+    hook: &'static str,
 ) -> Option<AnyView> {
     (!text.is_empty()).then(|| {
         view! {
-            <pre class=class tabindex="0" role="region" aria-label=label data-test=test>
+            <pre class=class tabindex="0" role="region" aria-label=label data-test=hook>
                 {text}
             </pre>
         }

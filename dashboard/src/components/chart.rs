@@ -102,7 +102,7 @@ pub(crate) fn CallsChart(
                     <Bars drawn overview selected/>
                 </div>
                 <div class="times" aria-hidden="true">
-                    {move || drawn.with(|drawn| drawn.times.iter().map(time).collect_view().into_any())}
+                    {move || drawn.with(|drawn| drawn.times.iter().map(|at| time(at)).collect_view().into_any())}
                 </div>
             </div>
             <Table overview/>
@@ -124,8 +124,8 @@ fn step_under(event: &ev::PointerEvent, steps: usize) -> Option<usize> {
     chart::step_at(event.offset_x(), plot.client_width(), steps)
 }
 
-fn time(time: &String) -> AnyView {
-    view! { <span>{time.clone()}</span> }.into_any()
+fn time(time: &str) -> AnyView {
+    view! { <span>{time.to_owned()}</span> }.into_any()
 }
 
 #[component]

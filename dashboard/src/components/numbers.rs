@@ -52,7 +52,9 @@ fn others(counts: &Counts) -> String {
         if !text.is_empty() {
             text.push_str(" · ");
         }
-        text.push_str(&format!("{} {what}", count(*number)));
+        text.push_str(&count(*number));
+        text.push(' ');
+        text.push_str(what);
     }
     text
 }
