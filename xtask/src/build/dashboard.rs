@@ -26,6 +26,10 @@ const INPUTS: [&str; 5] = [
 
 /// Where the Worker serves the files: below the gateway's own path.
 const BASE: &str = "/_oncegate/";
+/// For size: a panic ends the program without a text; views of every shape share one code, as Leptos offers by its
+/// `erase_components`; SHA-2 is not unrolled.
+const RUSTFLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none \
+                         --cfg=erase_components --cfg=sha2_backend_soft=\"compact\"";
 /// Where [`browser_cargo`] leaves its modules.
 pub(super) const MODULES: &str = "target/dashboard/wasm32-unknown-unknown/wasm";
 const OUTPUT: &str = "build/assets/_oncegate";
@@ -98,8 +102,9 @@ pub(super) fn browser_cargo(repo: &Repo, toolchain: &Toolchain) -> Result<Comman
             "wasm32-unknown-unknown",
         ])
         .args(["-Z", "build-std=std,panic_abort"])
+        .args(["-Z", "build-std-features=optimize_for_size"])
         .env("CARGO_TARGET_DIR", repo.at("target/dashboard"))
-        .env("RUSTFLAGS", "-Cpanic=abort");
+        .env("RUSTFLAGS", RUSTFLAGS);
     Ok(cargo)
 }
 
