@@ -217,7 +217,6 @@ fn every_problem_has_a_page() {
             "method_not_allowed",
             "operation_not_found",
             "forbidden",
-            "origin_unreachable",
             "store_unavailable",
             "misconfigured",
             "internal",
