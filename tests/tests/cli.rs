@@ -1,6 +1,6 @@
 //! The developer's commands as a developer meets them: what they print, what they refuse, what they leave behind.
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,13 @@ use tests::repository;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// Starting, on a machine that also builds.
 const START_MAX: Duration = Duration::from_secs(90);
+
+/// One command, a build of what has changed included.
+const XTASK_MAX: Duration = Duration::from_mins(8);
 
 struct Output {
     status: ExitStatus,
@@ -28,14 +32,23 @@ async fn xtask(words: &[&str]) -> Output {
         .args(words)
         .current_dir(repository())
         .stdin(Stdio::null())
-        .kill_on_drop(true);
-    let output = within(
-        &format!("cargo xtask {words:?}"),
-        Duration::from_mins(8),
-        command.output(),
-    )
-    .await;
-    let output = output.unwrap_or_else(|error| panic!("failed to run cargo: {error}"));
+        .process_group(0);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.unwrap_or_else(|error| panic!("failed to run cargo: {error}"));
+    let group = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw)
+        .expect("it runs");
+    let Ok(output) = timeout(XTASK_MAX, child.wait_with_output()).await else {
+        // What it started would hold the build's lock.
+        let _ = kill_process_group(group, Signal::KILL);
+        panic!("hung for {XTASK_MAX:?}: cargo xtask {words:?}");
+    };
+    let output = output.unwrap_or_else(|error| panic!("failed to hear cargo: {error}"));
     let text = [output.stdout, output.stderr]
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .concat();
