@@ -4,6 +4,7 @@
 
 use gloo_net::http::{Request, RequestBuilder};
 use serde::de::DeserializeOwned;
+use shared::json;
 use shared::wire::{Login, ProblemDocument, Session};
 use web_sys::{AbortSignal, RequestCache};
 
@@ -113,7 +114,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// Reads it as what the address is known to answer with.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        serde_json::from_str(&self.text).map_err(|error| Failure::Unreadable {
+        json::read(self.text.as_bytes()).map_err(|error| Failure::Unreadable {
             status: self.status,
             why: error.to_string(),
         })
@@ -175,7 +176,7 @@ async fn send(request: Result<Request, gloo_net::Error>) -> Result<Answer, Failu
     if ok {
         return Ok(Answer { status, text });
     }
-    let problem: Option<Box<ProblemDocument>> = serde_json::from_str(&text).ok();
+    let problem: Option<Box<ProblemDocument>> = json::read(text.as_bytes()).ok();
     Err(match (status, problem) {
         (UNAUTHORIZED, problem) => Failure::SignedOut(problem),
         (_, Some(problem)) => Failure::Problem(problem),

@@ -28,8 +28,7 @@ mod view;
 
 use leptos::mount::mount_to_body;
 
-/// Draws the dashboard into the page's body.
+/// Draws the dashboard into the page's body. Should it ever panic, `boot.js` says that it stopped.
 pub fn start() {
-    console_error_panic_hook::set_once();
     mount_to_body(app::App);
 }
