@@ -2,6 +2,7 @@
 
 mod dashboard;
 mod edge;
+mod optimise;
 mod probe;
 mod sizes;
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::optimise::optimise;
 use super::{Made, settings};
 use crate::failure::{Context, Failure, Result};
 use crate::process::{run, say, without_toolchain};
@@ -73,20 +74,7 @@ fn compile(repo: &Repo, toolchain: &Toolchain, bound: &Path) -> Result<()> {
         "dashboard must be a program (src/main.rs) or a cdylib",
     )?;
 
-    let wasm = bound.join("dashboard_bg.wasm");
-    let features = [
-        "bulk-memory",
-        "multivalue",
-        "mutable-globals",
-        "nontrapping-float-to-int",
-        "reference-types",
-        "sign-ext",
-    ];
-    let mut optimiser = without_toolchain(&toolchain.tools.wasm_opt);
-    optimiser.args(["-Oz", "--strip-debug", "--strip-producers"]);
-    optimiser.args(features.map(|feature| format!("--enable-{feature}")));
-    optimiser.arg(&wasm).arg("-o").arg(&wasm);
-    run(&mut optimiser, "")
+    optimise(&toolchain.tools, &bound.join("dashboard_bg.wasm"))
 }
 
 /// `cargo build` for wasm32 with a standard library that ends at a panic, optimised for size.

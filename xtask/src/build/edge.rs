@@ -1,14 +1,11 @@
 //! The Worker: worker-build with `panic=unwind`, its entry point running to completion.
 
-use std::path::Path;
-use std::process::Command;
-
+use super::optimise::optimise;
 use super::{Edge, Made, settings};
 use crate::failure::{Failure, Result};
 use crate::process::{run, say};
 use crate::repo::{Repo, make_folder, read};
 use crate::setup::Toolchain;
-use crate::setup::tools::Tools;
 use crate::stamp::Stamp;
 
 const INPUTS: [&str; 5] = [
@@ -19,9 +16,9 @@ const INPUTS: [&str; 5] = [
     "xtask/src/build",
 ];
 
-/// The exceptions that workerd knows; LLVM's newer encoding is refused there. Where in which file something panicked is
-/// not shipped: it is a tenth of the size.
-const RUSTFLAGS: &str = "-Cllvm-args=-wasm-use-legacy-eh -Zlocation-detail=none";
+/// The exceptions that workerd knows; LLVM's newer encoding is refused there. Where in which file something panicked, and
+/// how types look to their programmer, is not shipped: it is a tenth of the size.
+const RUSTFLAGS: &str = "-Cllvm-args=-wasm-use-legacy-eh -Zlocation-detail=none -Zfmt-debug=none";
 /// A library compiled for size, as the rest is.
 const STD_FEATURES: [&str; 3] = [
     "--",
@@ -69,37 +66,11 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain, edge: Edge) -> Result<Ma
         }
     }
     run(&mut command, "the compiler's own lines are above")?;
-    optimise(repo, tools, &folder.join("index_bg.wasm"))?;
+    optimise(tools, &folder.join("index_bg.wasm"))?;
     check_entry(&read(&entry)?)?;
     stamp.save()?;
     Ok(Made::Now)
 }
-
-/// worker-build's own optimising keeps the names of functions, which are a third of the size.
-fn optimise(repo: &Repo, tools: &Tools, module: &Path) -> Result<()> {
-    let mut command = Command::new(&tools.wasm_opt);
-    command
-        .current_dir(repo.at("edge"))
-        .arg(module)
-        .arg("-o")
-        .arg(module)
-        .args(WASM_OPT);
-    run(&mut command, "the optimiser's own lines are above")
-}
-
-/// The features that rustc's modules use, and no later ones, which workerd may not know.
-const WASM_OPT: [&str; 10] = [
-    "-Oz",
-    "--strip-debug",
-    "--strip-producers",
-    "--enable-mutable-globals",
-    "--enable-sign-ext",
-    "--enable-nontrapping-float-to-int",
-    "--enable-bulk-memory",
-    "--enable-multivalue",
-    "--enable-reference-types",
-    "--enable-exception-handling",
-];
 
 /// A request must run to its end although its caller has gone: the entry point hands it to `waitUntil`.
 fn check_entry(script: &str) -> Result<()> {
