@@ -29,6 +29,10 @@ mod report;
 /// The least time for which it is worth asking an origin; with less the claim is given back (L2).
 const DISPATCH_MIN: Millis = Millis::new(50);
 
+/// How long an object that did not answer *begin* is told that the token is given up: as long as the platform lets work go
+/// on after the answer. <https://developers.cloudflare.com/workers/runtime-apis/context/#waituntil>
+const ABANDON_SPAN: Millis = Millis::from_secs(30);
+
 /// A request at a protected route, as typed values.
 pub(crate) struct Attempt<'a> {
     /// What is around it.
@@ -67,7 +71,6 @@ pub(crate) struct Outgoing {
 pub(crate) struct Held {
     token: AttemptId,
     number: u64,
-    took_over: bool,
     /// When *begin* was sent. The lease runs at least until then and its span, by whichever clock (L2).
     since: Timestamp,
     lease: Millis,
@@ -85,8 +88,8 @@ pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
     #[cfg(feature = "testing")]
     crate::testing::maybe_twice(&attempt, &begin, &[], "begin-twice").await;
     match attempt.site.objects.ask(&begin, &[], patience).await {
-        Ok((Answer::Execute { number, lease, took_over }, _)) => {
-            let held = Held { token, number, took_over, since, lease };
+        Ok((Answer::Execute { number, lease, .. }, _)) => {
+            let held = Held { token, number, since, lease };
             attempt.execute(held).await
         }
         Ok((answer, body)) => attempt.refused(answer, body),
@@ -133,7 +136,7 @@ impl Attempt<'_> {
         let id = self.id();
         event(Level::Error, "not_begun", &[("operation", &id), ("error", error)]);
         let (key, token) = (self.key.clone(), Token(token));
-        report::in_background(self.site, self.call(Ask::Abandon { key, token }), PATIENCE);
+        report::in_background(self.site, self.call(Ask::Abandon { key, token }), ABANDON_SPAN);
         match error {
             CallError::Panicked => {
                 Problem::new(Code::Internal, "the object that keeps this operation failed; nothing was sent on")

@@ -55,7 +55,6 @@ pub(crate) fn page(answers: Answers, now: Timestamp) -> OperationPage {
             OperatorAnswer::Operations(rows) => operations.extend(rows),
             OperatorAnswer::Overview { .. }
             | OperatorAnswer::Totals { .. }
-            | OperatorAnswer::Operation(_)
             | OperatorAnswer::Failed(_) => silent = silent.saturating_add(1),
         }
     }

@@ -74,7 +74,7 @@ pub(crate) async fn session(
     };
     let kept = match site.objects.fleet::<_, FleetAnswer>(&question).await {
         Ok(FleetAnswer::Session(kept)) => kept.ok_or(Refusal::SignedOut)?,
-        Ok(other) => return Err(unexpected(&other)),
+        Ok(_other) => return Err(unexpected()),
         Err(error) => {
             event(Level::Error, "session_unknown", &[("error", &error)]);
             return Err(Refusal::Unknown);
@@ -173,7 +173,7 @@ pub(crate) async fn sign_in(inbound: Inbound, site: &Site) -> Response {
             "this is not the token of an operator",
         ),
         Ok(FleetAnswer::Throttled { retry_at }) => throttled(retry_at, site.now),
-        Ok(other) => unexpected(&other).into_response(),
+        Ok(_other) => unexpected().into_response(),
         Err(error) => {
             event(Level::Error, "login_failed", &[("error", &error)]);
             respond::unavailable("the session could not be kept")
@@ -222,12 +222,8 @@ fn throttled(retry_at: Timestamp, now: Timestamp) -> Response {
     )
 }
 
-fn unexpected(answer: &FleetAnswer) -> Refusal {
-    event(
-        Level::Error,
-        "fleet_answer_unexpected",
-        &[("answer", &format!("{answer:?}"))],
-    );
+fn unexpected() -> Refusal {
+    event(Level::Error, "fleet_answer_unexpected", &[]);
     Refusal::Unknown
 }
 

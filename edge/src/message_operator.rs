@@ -9,7 +9,7 @@ use shared::live::LiveState;
 use shared::metrics::Sums;
 use shared::series::{Happened, Window};
 use shared::time::Timestamp;
-use shared::wire::{OperationDetail, OperationRow};
+use shared::wire::OperationRow;
 
 /// A question to one object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +24,6 @@ pub(crate) enum OperatorMessage {
     Totals,
     /// A page of operations, newest first.
     List(ListOperations),
-    /// One operation.
-    Detail {
-        /// The operation's id.
-        id: String,
-    },
 }
 
 /// Which operations to list.
@@ -45,7 +40,7 @@ pub(crate) struct ListOperations {
     pub(crate) from: Option<Timestamp>,
     /// Only those first claimed before this moment.
     pub(crate) to: Option<Timestamp>,
-    /// Only the one under this key.
+    /// Only the one under this key, or of this id.
     pub(crate) key: Option<String>,
 }
 
@@ -96,8 +91,6 @@ pub(crate) enum OperatorAnswer {
     },
     /// To `List`, newest first.
     Operations(Vec<OperationRow>),
-    /// To `Detail`; none if there is no such operation.
-    Operation(Option<Box<OperationDetail>>),
     /// The store failed; why, for the log.
     Failed(String),
 }

@@ -97,6 +97,7 @@ impl DurableObject for Operations {
         match request.path().as_str() {
             "/message" => inside.message(&bytes).await,
             "/operator" => inside.operator(&bytes),
+            "/detail" => inside.detail(&bytes),
             #[cfg(feature = "testing")]
             path => crate::testing::in_object(inside, path),
             #[cfg(not(feature = "testing"))]
@@ -201,11 +202,24 @@ impl Inside {
         Response::from_json(&answer)
     }
 
+    /// One operation as operators are shown it, under its id; nothing if there is none. The Worker passes the bytes on.
+    fn detail(&self, id: &[u8]) -> Result<Response> {
+        let now = clock::now();
+        let id = String::from_utf8_lossy(id);
+        let identity = self.with_ledger(now, |ledger| Ok(ledger.identity().cloned()));
+        let found = identity.and_then(|identity| match identity {
+            Some(identity) => object_queries::detail(&self.sql, &id, &identity, now),
+            None => Ok(None),
+        });
+        match found {
+            Ok(Some(detail)) => Response::from_json(&detail),
+            Ok(None) => Response::empty(),
+            Err(error) => Response::error(error.to_string(), 500),
+        }
+    }
+
     fn on_alarm(&self, now: Timestamp) -> std::result::Result<(), SqlError> {
-        let (unknown, due) = self.with_ledger(now, |ledger| {
-            let unknown = ledger.alarm(now)?;
-            Ok((unknown, ledger.next_due()?))
-        })?;
+        let (unknown, due) = self.with_ledger(now, |ledger| ledger.alarm(now))?;
         for operation in &unknown {
             self.waiters.wake(operation);
         }
@@ -218,8 +232,8 @@ impl Inside {
 
     /// What follows a message: the alarm for what it made due, and the word to the fleet.
     fn after(self: &Rc<Self>, step: &Step, now: Timestamp) {
-        if let Step::Answer(Answer::Execute { lease, .. }, _) = step {
-            self.arm(now.plus(*lease));
+        if matches!(step, Step::Answer(Answer::Execute { .. }, _)) {
+            self.arm(now.plus(ledger::TICK)); // it finds the lease's end itself
         }
         self.arm_for_counts(now);
         self.register();
@@ -228,7 +242,7 @@ impl Inside {
     fn arm_for_counts(&self, now: Timestamp) {
         let due = self.with_ledger(now, |ledger| Ok(ledger.counts_due()));
         if let Ok(Some(due)) = due {
-            self.arm(due.max(now.plus(counts::SAVE_PAUSE)));
+            self.arm(due.max(now.plus(ledger::TICK)));
         }
     }
 

@@ -44,12 +44,18 @@ pub(crate) fn answer(
         OperatorMessage::Overview { window } => queries.overview(window),
         OperatorMessage::Totals => queries.totals(),
         OperatorMessage::List(list) => queries.list(&list).map(OperatorAnswer::Operations),
-        OperatorMessage::Detail { id } => {
-            let detail = queries.detail(&id);
-            detail.map(|detail| OperatorAnswer::Operation(detail.map(Box::new)))
-        }
     };
     answered.unwrap_or_else(|error| OperatorAnswer::Failed(error.to_string()))
+}
+
+/// Everything that is known of the operation of this id, if there is one: what an operator is shown, as it is shown.
+pub(crate) fn detail(
+    sql: &Sql,
+    id: &str,
+    identity: &Identity,
+    now: Timestamp,
+) -> Result<Option<OperationDetail>, SqlError> {
+    Queries { sql, identity, now }.detail(id)
 }
 
 struct Queries<'a> {
@@ -185,7 +191,11 @@ impl Queries<'_> {
         };
         let digest = match &list.key {
             None => Value::Null,
-            Some(key) => digest_value(KeyDigest::of(&OperationKey::parse(key).ok()?)),
+            Some(key) => digest_value(match OperationId::parse(key) {
+                Some(id) if id.object == self.identity.place.object() => id.key,
+                Some(_of_another_object) => return None,
+                None => KeyDigest::of(&OperationKey::parse(key).ok()?),
+            }),
         };
         let moment = |at: Timestamp| Value::Integer(at.as_millis().clamp(0, far.as_millis()));
         Some([

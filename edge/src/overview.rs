@@ -3,7 +3,6 @@
 //! Pure: the asking is done by `fan_out`, the arithmetic of sums by `shared`.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use shared::live::LiveState;
 use shared::metrics::{Sums, wire_counts};
@@ -13,6 +12,7 @@ use shared::time::Timestamp;
 use shared::wire::{Overview, RouteCounts};
 
 use crate::fan_out::Answers;
+use crate::message_fleet::Registration;
 use crate::message_operator::OperatorAnswer;
 
 /// What came back, put together. What only the configuration and the fleet know is left empty.
@@ -21,7 +21,7 @@ pub(crate) fn overview(answers: Answers, window: Window, now: Timestamp) -> Over
     let mut sums = Sums::default();
     let mut parts: Vec<Happened> = Vec::new();
     let mut silent = answers.silent;
-    let mut rows: BTreeMap<(String, String), (Sums, LiveState)> = BTreeMap::new();
+    let mut rows: Rows = Vec::new();
     for (object, answer) in answers.answers {
         let OperatorAnswer::Overview { happened, live } = answer else {
             silent = silent.saturating_add(1);
@@ -29,9 +29,7 @@ pub(crate) fn overview(answers: Answers, window: Window, now: Timestamp) -> Over
         };
         all.add(&live);
         sums.add(&happened.sums);
-        let row = rows.entry((object.tenant, object.route)).or_default();
-        row.0.add(&happened.sums);
-        row.1.add(&live);
+        add(&mut rows, object, &happened.sums, &live);
         parts.push(happened);
     }
     Overview {
@@ -48,17 +46,40 @@ pub(crate) fn overview(answers: Answers, window: Window, now: Timestamp) -> Over
     }
 }
 
+/// One for each (tenant, route).
+type Rows = Vec<Labelled>;
+
+/// Adds what an object answered to the row of its tenant and route.
+fn add(rows: &mut Rows, object: Registration, sums: &Sums, live: &LiveState) {
+    let (tenant, route) = (object.tenant, object.route);
+    let known = rows.iter_mut().find(|row| row.tenant == tenant && row.route == route);
+    match known {
+        Some(row) => {
+            row.sums.add(sums);
+            row.live.add(live);
+        }
+        None => {
+            let (sums, live) = (sums.clone(), live.clone());
+            rows.push(Labelled { tenant, route, sums, live });
+        }
+    }
+}
+
+fn by_name(rows: &mut Rows) {
+    rows.sort_by(|one, other| (&one.tenant, &one.route).cmp(&(&other.tenant, &other.route)));
+}
+
 /// Largest first, then by name.
-fn by_route(rows: BTreeMap<(String, String), (Sums, LiveState)>) -> Vec<RouteCounts> {
-    let row =
-        |((tenant, route), (sums, live)): ((String, String), (Sums, LiveState))| RouteCounts {
-            tenant,
-            route,
-            counts: wire_counts(&sums),
-            changed: sums.changed,
-            takeovers: sums.takeovers,
-            live: live.to_wire(),
-        };
+fn by_route(mut rows: Rows) -> Vec<RouteCounts> {
+    by_name(&mut rows);
+    let row = |row: Labelled| RouteCounts {
+        tenant: row.tenant,
+        route: row.route,
+        counts: wire_counts(&row.sums),
+        changed: row.sums.changed,
+        takeovers: row.sums.takeovers,
+        live: row.live.to_wire(),
+    };
     let mut rows: Vec<RouteCounts> = rows.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.counts.calls()));
     rows
@@ -68,29 +89,21 @@ fn by_route(rows: BTreeMap<(String, String), (Sums, LiveState)>) -> Vec<RouteCou
 /// did not answer.
 pub(crate) fn labelled(answers: Answers) -> (Vec<Labelled>, u32) {
     let mut silent = answers.silent;
-    let mut rows: BTreeMap<(String, String), (Sums, LiveState)> = BTreeMap::new();
+    let mut rows: Rows = Vec::new();
     for (object, answer) in answers.answers {
         let OperatorAnswer::Totals { sums, live } = answer else {
             silent = silent.saturating_add(1);
             continue;
         };
-        let row = rows.entry((object.tenant, object.route)).or_default();
-        row.0.add(&sums);
-        row.1.add(&live);
+        add(&mut rows, object, &sums, &live);
     }
-    let row = |((tenant, route), (sums, live))| Labelled {
-        tenant,
-        route,
-        sums,
-        live,
-    };
-    (rows.into_iter().map(row).collect(), silent)
+    by_name(&mut rows);
+    (rows, silent)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message_fleet::Registration;
 
     fn object(tenant: &str, shard: u16) -> Registration {
         let (tenant, route) = (String::from(tenant), String::from("orders"));
@@ -167,7 +180,7 @@ mod tests {
                 (object("b", 0), totals(1)),
                 (object("a", 0), totals(2)),
                 (object("b", 1), totals(3)),
-                (object("c", 1), OperatorAnswer::Operation(None)),
+                (object("c", 1), OperatorAnswer::Operations(Vec::new())),
             ],
             silent: 0,
         };

@@ -153,11 +153,6 @@ impl Sql {
             .map_err(|thrown| SqlError::thrown(&thrown))
     }
 
-    /// The bytes that the database takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        count(self.storage.sql().database_size())
-    }
-
     /// What statements have cost since the object started.
     pub(crate) fn cost(&self) -> Cost {
         self.cost.get()
@@ -240,7 +235,7 @@ impl fmt::Display for SqlError {
 pub(crate) fn thrown_text(thrown: &JsValue) -> String {
     match thrown.dyn_ref::<worker::js_sys::Error>() {
         Some(error) => String::from(error.message()),
-        None => format!("{thrown:?}"),
+        None => String::from(worker::js_sys::Object::from(thrown.clone()).to_string()),
     }
 }
 
@@ -296,9 +291,6 @@ extern "C" {
 
     #[wasm_bindgen(extends = Object, js_name = SqlStorage)]
     type Statements;
-
-    #[wasm_bindgen(method, getter, js_name = databaseSize)]
-    fn database_size(this: &Statements) -> f64;
 
     #[wasm_bindgen(method, catch, variadic)]
     fn exec(this: &Statements, statement: &str, bindings: Array) -> Result<Cursor, JsValue>;

@@ -15,6 +15,7 @@ use shared::stored;
 use shared::time::Timestamp;
 
 use crate::sql::{INTEGER_MAX, Row, Sql, SqlError, Value};
+use crate::telemetry::{Level, event};
 
 /// The steps that bring the tables to their present form. Large columns come last: a scan then skips them.
 pub(crate) const MIGRATIONS: &[&[&str]] = &[&[
@@ -56,6 +57,9 @@ pub(crate) const MIGRATIONS: &[&[&str]] = &[&[
 pub(crate) const IN_PROGRESS: i64 = 0;
 /// `open_operations.state` of a record whose outcome is unknown.
 pub(crate) const INDETERMINATE: i64 = 1;
+
+/// `open_operations.state` of a record that this version cannot read.
+const UNREADABLE: i64 = 2;
 
 /// The records of one object.
 pub(crate) struct SqlStore {
@@ -308,14 +312,28 @@ impl RecordStore for SqlStore {
         limit: usize,
     ) -> Result<Vec<(OperationKey, Record)>, SqlError> {
         let rows = self.sql.exec(
-            "SELECT key, record, NULL FROM open_operations WHERE state = ? AND lease_until <= ? LIMIT ?",
+            "SELECT key, record, NULL, digest FROM open_operations
+             WHERE state = ? AND lease_until <= ? LIMIT ?",
             &[Value::Integer(IN_PROGRESS), moment(now), count(limit)],
         )?;
-        let with_key = |row: &Row| {
+        let with_key = |row: &Row| -> Result<(OperationKey, Record), SqlError> {
             let key = OperationKey::parse(&row.text(0)?).map_err(SqlError::unreadable)?;
             Ok((key, Self::record_in(row, 1, 2)?))
         };
-        rows.iter().map(with_key).collect()
+        let mut run_out = Vec::with_capacity(rows.len());
+        for row in &rows {
+            match with_key(row) {
+                Ok(found) => run_out.push(found),
+                // It is kept as it is and its operation refused; the others must not wait for it.
+                Err(error) => {
+                    event(Level::Error, "record_unreadable", &[("error", &error)]);
+                    let set_aside = "UPDATE open_operations SET state = ? WHERE digest = ?";
+                    let digest = Value::Bytes(row.bytes(3)?);
+                    self.sql.exec(set_aside, &[Value::Integer(UNREADABLE), digest])?;
+                }
+            }
+        }
+        Ok(run_out)
     }
 
     fn next_lease_end(&mut self) -> Result<Option<Timestamp>, SqlError> {
@@ -336,8 +354,8 @@ impl RecordStore for SqlStore {
         let mut swept = Swept { looked_at: rows.len(), forgotten: 0, round_ended: rows.len() < batch };
         let (mut last, mut number_max) = (None, AttemptNumber::default());
         for row in &rows {
-            let digest: [u8; 16] = row.bytes(0)?.try_into().map_err(|found| {
-                SqlError::unreadable(format!("digest {found:?} is not 16 bytes"))
+            let digest: [u8; 16] = row.bytes(0)?.try_into().map_err(|_found| {
+                SqlError::unreadable("a record's digest is not 16 bytes")
             })?;
             let expired = row.integer_or_null(1)?.is_some_and(|at| at <= now.as_millis()); // P5
             if expired {

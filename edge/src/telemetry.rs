@@ -5,13 +5,11 @@
 
 use serde_json::{Map, Value};
 use shared::json;
-use worker::{console_error, console_log, console_warn};
+use worker::{console_error, console_warn};
 
 /// How much an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// Worth knowing.
-    Info,
     /// Somebody should look at it some day.
     Warn,
     /// Something did not work as promised.
@@ -27,7 +25,6 @@ pub(crate) fn event(level: Level, what: &str, circumstances: &[(&str, &dyn std::
     }
     let line = json::text(&Value::Object(line));
     match level {
-        Level::Info => console_log!("{line}"),
         Level::Warn => console_warn!("{line}"),
         Level::Error => console_error!("{line}"),
     }

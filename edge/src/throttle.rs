@@ -3,8 +3,6 @@
 //! Kept in memory only: a failed login must not cost a written row. Tokens are long and random, so this holds
 //! off noise, not guessing; forgetting it when the object sleeps is harmless.
 
-use std::collections::BTreeMap;
-
 use shared::time::{Millis, Timestamp};
 
 /// Failed logins of one address within [`WINDOW`]; then it waits for the window's end.
@@ -19,7 +17,7 @@ const ADDRESS_BYTES_MAX: usize = 64;
 /// The failures that count now, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
-    failures: BTreeMap<String, Failures>,
+    failures: Vec<(String, Failures)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +29,8 @@ struct Failures {
 impl Throttle {
     /// Until when a login from there is refused unseen, if it is.
     pub(crate) fn blocked_until(&self, from: &str, now: Timestamp) -> Option<Timestamp> {
-        let failures = self.failures.get(bounded(from))?;
+        let from = bounded(from);
+        let (_, failures) = self.failures.iter().find(|(address, _)| address == from)?;
         let blocked = now < failures.window_end && failures.count >= FAILURES_MAX;
         blocked.then_some(failures.window_end)
     }
@@ -39,25 +38,27 @@ impl Throttle {
     /// A login from there failed.
     pub(crate) fn failed(&mut self, from: &str, now: Timestamp) {
         let from = bounded(from);
-        if let Some(failures) = self
+        if let Some((_, failures)) = self
             .failures
-            .get_mut(from)
-            .filter(|failures| now < failures.window_end)
+            .iter_mut()
+            .find(|(address, failures)| address == from && now < failures.window_end)
         {
             failures.count = failures.count.saturating_add(1);
             return;
         }
+        self.succeeded(from);
         self.make_room(now);
         let failures = Failures {
             count: 1,
             window_end: now.plus(WINDOW),
         };
-        self.failures.insert(String::from(from), failures);
+        self.failures.push((String::from(from), failures));
     }
 
     /// A login from there succeeded: what failed before was a slip.
     pub(crate) fn succeeded(&mut self, from: &str) {
-        self.failures.remove(bounded(from));
+        let from = bounded(from);
+        self.failures.retain(|(address, _)| address != from);
     }
 
     fn make_room(&mut self, now: Timestamp) {
@@ -65,16 +66,13 @@ impl Throttle {
             return;
         }
         self.failures
-            .retain(|_, failures| now < failures.window_end);
+            .retain(|(_, failures)| now < failures.window_end);
         if self.failures.len() < ADDRESSES_MAX {
             return;
         }
-        let first = self
-            .failures
-            .iter()
-            .min_by_key(|(_, failures)| failures.window_end);
-        if let Some(address) = first.map(|(address, _)| address.clone()) {
-            self.failures.remove(&address);
+        let ends = |at: &usize| self.failures.get(*at).map(|(_, failures)| failures.window_end);
+        if let Some(first) = (0..self.failures.len()).min_by_key(ends) {
+            self.failures.swap_remove(first);
         }
     }
 }
@@ -132,7 +130,8 @@ mod tests {
         assert!(
             throttle
                 .failures
-                .keys()
+                .iter()
+                .map(|(address, _)| address)
                 .all(|address| address.len() <= ADDRESS_BYTES_MAX)
         );
     }

@@ -70,7 +70,7 @@ pub struct Exclusion {
 /// A text that is not a fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "fingerprint {found:?} is not \"v\", a recipe's number, \":\" and 64 lower-case hex digits"
+    "fingerprint \"{found}\" is not \"v\", a recipe's number, \":\" and 64 lower-case hex digits"
 )]
 pub struct FingerprintError {
     found: String,

@@ -2,7 +2,6 @@
 //!
 //! Not the reading of headers (that is `key` and the Worker) and not what a route promises (`policy`).
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -261,8 +260,10 @@ pub type ApiKeys = Credentials<TenantId>;
 
 impl<T> Credentials<T> {
     /// Takes a table of 64 hex digits (either case) of a SHA-256, and whose the credential is.
-    pub fn from_hex(table: BTreeMap<String, T>) -> Result<Self, ScopeError> {
-        let mut entries: Vec<([u8; 32], T)> = Vec::with_capacity(table.len());
+    pub fn from_hex(
+        table: impl IntoIterator<Item = (String, T)>,
+    ) -> Result<Self, ScopeError> {
+        let mut entries: Vec<([u8; 32], T)> = Vec::new();
         for (digits, holder) in table {
             let mut digest = [0; 32];
             hex::decode_to_slice(&digits, &mut digest).map_err(|_not_hex| {
@@ -435,7 +436,7 @@ mod tests {
         let table = rows
             .iter()
             .map(|(digits, tenant)| (String::from(*digits), TenantId::parse(tenant).unwrap()));
-        ApiKeys::from_hex(table.collect())
+        ApiKeys::from_hex(table)
     }
 
     fn digits(credential: &str) -> String {

@@ -165,7 +165,7 @@ impl From<&Record> for RecordForm {
 impl RecordForm {
     fn into_record(self, body: Vec<u8>) -> Result<Record, StoredError> {
         let attempt = AttemptId::parse(&self.attempt).ok_or_else(|| StoredError::Unreadable {
-            reason: alloc::format!("attempt {:?} is not 32 hex digits", self.attempt),
+            reason: alloc::format!("attempt \"{}\" is not 32 hex digits", self.attempt),
         })?;
         Ok(Record {
             fingerprint: self.fingerprint,

@@ -59,6 +59,7 @@ async fn keyed(
         Ok(patience) => patience,
         Err(refusal) => {
             body::drain(inbound.body).await;
+            note(site, route, &tenant, Ended::Refused, false);
             return refusal;
         }
     };
@@ -69,6 +70,7 @@ async fn keyed(
             return too_large(route.request_body_max());
         }
         Body::Broken(_) => {
+            note(site, route, &tenant, Ended::Refused, false);
             return respond::problem(Code::RequestMalformed, "the body ended before it was whole");
         }
     };

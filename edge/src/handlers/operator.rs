@@ -6,16 +6,16 @@ use serde::Serialize;
 use shared::placement::OperationId;
 use shared::problem::Code;
 use shared::series::Range;
-use shared::wire::{OperationDetail, OperationPage, Role};
+use shared::wire::Role;
 use worker::Response;
 
 use crate::body;
-use crate::fan_out::{self, Filter};
+use crate::fan_out::{self, Answers, Filter};
 use crate::listing;
 use crate::login::{self, Refusal};
 use crate::message_fleet::{FleetAnswer, FleetMessage, Registration};
-use crate::message_operator::{OperatorAnswer, OperatorMessage};
-use crate::object_client::CallError;
+use crate::message_operator::{ListOperations, OperatorMessage};
+use crate::object_client::{CallError, PATIENCE};
 use crate::overview;
 use crate::request::Inbound;
 use crate::respond;
@@ -99,14 +99,21 @@ async fn read_operations(inbound: &Inbound, site: &Site) -> Result<Response, Res
         listing::asked(inbound).map_err(|why| respond::problem(Code::RequestMalformed, &why))?;
     if let Some(id) = list.key.as_deref().and_then(OperationId::parse) {
         // An id tells where its operation lives; other filters could only hide it.
-        let found = find(&id, site).await?;
-        let operations = found.map(|detail| detail.row).into_iter().collect();
-        let page = OperationPage {
-            now: Some(site.now),
-            operations,
-            ..OperationPage::default()
+        let answers = match object_of(&id, site).await? {
+            Some(object) => {
+                let question = OperatorMessage::List(ListOperations {
+                    limit: 1,
+                    key: Some(id.to_string()),
+                    ..ListOperations::default()
+                });
+                let answer = fan_out::ask_one(site, &object, &question).await;
+                let silent = u32::from(answer.is_none());
+                let answers = answer.map(|answer| (object, answer)).into_iter().collect();
+                Answers { answers, silent }
+            }
+            None => Answers { answers: Vec::new(), silent: 0 },
         };
-        return Ok(json(&page));
+        return Ok(json(&listing::page(answers, site.now)));
     }
     let question = OperatorMessage::List(list);
     let answers = fan_out::ask(site, filter(inbound), &question)
@@ -123,20 +130,17 @@ async fn read_operation(id: &str, site: &Site) -> Result<Response, Response> {
         )
     };
     let id = OperationId::parse(id).ok_or_else(missing)?;
-    let detail = find(&id, site).await?.ok_or_else(missing)?;
-    Ok(json(&detail))
-}
-
-async fn find(id: &OperationId, site: &Site) -> Result<Option<OperationDetail>, Response> {
-    let Some(object) = object_of(id, site).await? else {
-        return Ok(None);
-    };
-    let question = OperatorMessage::Detail { id: id.to_string() };
-    match fan_out::ask_one(site, &object, &question).await {
-        Some(OperatorAnswer::Operation(detail)) => Ok(detail.map(|detail| *detail)),
-        Some(_) | None => Err(respond::unavailable(
-            "the object that keeps the operation did not answer",
-        )),
+    object_of(&id, site).await?.ok_or_else(missing)?;
+    let question = id.to_string();
+    let asked = site.objects.operations(&id.object, "/detail", question.as_bytes(), PATIENCE);
+    match asked.await {
+        Ok(detail) if detail.is_empty() => Err(missing()),
+        Ok(detail) => Ok(shown(detail)),
+        Err(error) => {
+            event(Level::Warn, "object_silent", &[("operation", &id), ("error", &error)]);
+            let detail = "the object that keeps the operation did not answer";
+            Err(respond::unavailable(detail))
+        }
     }
 }
 
@@ -171,16 +175,18 @@ fn filter(inbound: &Inbound) -> Filter {
     }
 }
 
+fn shown(json: Vec<u8>) -> Response {
+    let headers = [
+        ("content-type", "application/json"),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+    ];
+    respond::with_headers(200, &headers, json)
+}
+
 fn json(value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
-        Ok(bytes) => {
-            let headers = [
-                ("content-type", "application/json"),
-                ("cache-control", "no-store"),
-                ("x-content-type-options", "nosniff"),
-            ];
-            respond::with_headers(200, &headers, bytes)
-        }
+        Ok(bytes) => shown(bytes),
         Err(error) => {
             event(Level::Error, "answer_unwritable", &[("error", &error)]);
             respond::internal()

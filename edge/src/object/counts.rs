@@ -10,9 +10,9 @@ use shared::time::{Millis, Timestamp};
 use crate::sql::{INTEGER_MAX, Sql, SqlError, Value};
 
 /// How far apart two saves are at least.
-pub(crate) const SAVE_PAUSE: Millis = Millis::from_secs(1);
+const SAVE_PAUSE: Millis = Millis::from_secs(1);
 /// How long minutes are kept: the longest range that is shown is seven days.
-pub(crate) const KEPT: Millis = Millis::from_hours(8 * 24);
+const KEPT: Millis = Millis::from_hours(8 * 24);
 
 const MINUTE_MS: i64 = 60_000;
 

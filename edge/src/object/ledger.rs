@@ -9,10 +9,10 @@ use shared::decide::{Ask as Asking, Begin, Complete, Look, Release, Replay, Susp
 use shared::fingerprint::Fingerprint;
 use shared::metrics::Call as Counted;
 use shared::placement::KeyDigest;
-use shared::policy::{Kind, Policy};
+use shared::policy::{Kind, OnUnknown, Policy};
 use shared::present::{self, Named};
 use shared::processor::Processor;
-use shared::record::AttemptId;
+use shared::record::{AttemptId, State};
 use shared::scope::OperationKey;
 use shared::store::RecordStore;
 use shared::time::{Millis, Timestamp};
@@ -27,6 +27,8 @@ use crate::sql_store::{MIGRATIONS, SqlStore};
 
 /// The most leases that one alarm turns into unknown outcomes (X5); more are left to the next, at once.
 const LEASES_MAX: usize = 200;
+/// How far apart alarms are while calls come.
+pub(crate) const TICK: Millis = Millis::from_secs(1);
 
 /// The records, the sums and what the object knows about itself.
 pub(crate) struct Ledger {
@@ -126,24 +128,32 @@ impl Ledger {
         let kind = policy.map_or(Kind::Api, Policy::kind);
         let look = self.processor.look(&waiting.key, Some(&waiting.fingerprint), kind, now)?;
         self.processor.waited(&look);
-        Ok(looked(look, now))
+        self.looked(look, &waiting.key, policy.as_ref(), now)
     }
 
-    /// The alarm: what is due is done, a bounded piece of it.
-    pub(crate) fn alarm(&mut self, now: Timestamp) -> Result<Vec<KeyDigest>, SqlError> {
+    /// The alarm: what is due is done, a bounded piece of it. Which operations became unknown, and when the next one is due.
+    pub(crate) fn alarm(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<(Vec<KeyDigest>, Option<Timestamp>), SqlError> {
         let expired = self.processor.expire_leases(now, LEASES_MAX)?;
         if self.processor.store().needs_sweep() && self.sweep.is_due(now) {
             let retention = self.identity.as_ref().and_then(|known| known.policy.retention().span());
             self.sweep.run(&mut self.processor, retention, now)?;
         }
-        if self.counts_due().is_some() {
+        let is_busy = self.counts_due().is_some_and(|due| due <= now);
+        if is_busy {
             self.save_counts(now)?;
         }
-        Ok(expired.iter().map(KeyDigest::of).collect())
+        let settled = expired.iter().map(KeyDigest::of).collect();
+        let next = self.next_due()?;
+        // While calls come, the alarm ticks: setting it for each moment that comes nearer would cost a row each.
+        let tick = is_busy.then(|| now.plus(TICK));
+        Ok((settled, [next, tick].into_iter().flatten().min()))
     }
 
     /// When the alarm is next needed, all things considered.
-    pub(crate) fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
+    fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
         let sweep = self.processor.store().needs_sweep().then(|| self.sweep.due()).flatten();
         let lease = self.processor.store().next_lease_end()?;
         let counts = self.counts_due();
@@ -217,7 +227,7 @@ impl Ledger {
                 self.observe(latency);
                 let kind = policy.kind();
                 let release = self.processor.release(&key, token.0, status, kind, now)?;
-                (released(release), Vec::new())
+                (self.released(release, &key, policy, now)?, Vec::new())
             }
             Ask::Suspend { key, token, cause, latency } => {
                 self.observe(latency);
@@ -227,7 +237,7 @@ impl Ledger {
             Ask::Abandon { key, token } => self.abandon(&key, token.0, now)?,
             Ask::Look { key, fingerprint } => {
                 let look = self.processor.look(&key, fingerprint.as_ref(), policy.kind(), now)?;
-                looked(look, now)
+                self.looked(look, &key, Some(policy), now)?
             }
             Ask::Status { digest } => (self.status(&digest, policy, now)?, Vec::new()),
             Ask::Note { ended, key_missing } => {
@@ -293,6 +303,66 @@ impl Ledger {
         Ok((Answer::Done, Vec::new()))
     }
 
+    fn released(
+        &mut self,
+        release: Release,
+        key: &OperationKey,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Answer, SqlError> {
+        Ok(match release {
+            Release::Released | Release::AlreadyReleased => Answer::Released,
+            Release::StillUnknown(unknown) => Answer::Unknown {
+                cause: unknown.cause.into(),
+                retry: self.retry(key, Some(policy), now)?,
+            },
+            Release::AlreadyRecorded | Release::Superseded => Answer::Superseded,
+        })
+    }
+
+    fn looked(
+        &mut self,
+        look: Look,
+        key: &OperationKey,
+        policy: Option<&Policy>,
+        now: Timestamp,
+    ) -> Result<(Answer, Vec<u8>), SqlError> {
+        let answer = match look {
+            Look::Absent => Answer::Absent,
+            Look::Running { lease_until } => Answer::Running { lease: lease_until.since(now) },
+            Look::Unknown(unknown) => Answer::Unknown {
+                cause: unknown.cause.into(),
+                retry: self.retry(key, policy, now)?,
+            },
+            Look::Done(replay) => return Ok(Answer::replay(replay)),
+            Look::Mismatch => Answer::Mismatch,
+        };
+        Ok((answer, Vec::new()))
+    }
+
+    /// After how long a retry of an unknown operation may meet something else: its last lease ends (U3), and then it runs,
+    /// unless a person must look first.
+    fn retry(
+        &mut self,
+        key: &OperationKey,
+        policy: Option<&Policy>,
+        now: Timestamp,
+    ) -> Result<Option<Millis>, SqlError> {
+        let record = self.processor.store().load(&KeyDigest::of(key))?;
+        let lease_until = match record.map(|record| record.state) {
+            Some(State::InProgress { lease_until } | State::Indeterminate { lease_until, .. }) => {
+                lease_until
+            }
+            Some(State::Completed { .. }) | None => return Ok(None),
+        };
+        Ok(match policy.map(|policy| policy.on_unknown()) {
+            Some(OnUnknown::Park) | None if lease_until <= now => None,
+            Some(OnUnknown::Park | OnUnknown::Resume | OnUnknown::Rerun) | None => {
+                Some(lease_until.since(now))
+            }
+        })
+    }
+
     fn observe(&mut self, latency: Option<Millis>) {
         if let Some(latency) = latency {
             self.processor.sums_mut().origin_latency.observe(latency);
@@ -338,28 +408,9 @@ fn completed(complete: Complete) -> Answer {
     }
 }
 
-fn released(release: Release) -> Answer {
-    match release {
-        Release::Released | Release::AlreadyReleased => Answer::Released,
-        Release::StillUnknown(unknown) => Answer::Unknown { cause: unknown.cause.into(), retry: None },
-        Release::AlreadyRecorded | Release::Superseded => Answer::Superseded,
-    }
-}
-
 fn suspended(suspend: Suspend) -> Answer {
     match suspend {
         Suspend::Suspended(_) | Suspend::AlreadySuspended(_) => Answer::Suspended,
         Suspend::AlreadyRecorded | Suspend::Superseded => Answer::Superseded,
     }
-}
-
-fn looked(look: Look, now: Timestamp) -> (Answer, Vec<u8>) {
-    let answer = match look {
-        Look::Absent => Answer::Absent,
-        Look::Running { lease_until } => Answer::Running { lease: lease_until.since(now) },
-        Look::Unknown(unknown) => Answer::Unknown { cause: unknown.cause.into(), retry: None },
-        Look::Done(replay) => return Answer::replay(replay),
-        Look::Mismatch => Answer::Mismatch,
-    };
-    (answer, Vec::new())
 }

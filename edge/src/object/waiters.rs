@@ -4,7 +4,6 @@
 //! promise, which the platform forbids.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use futures_channel::oneshot::{Receiver, Sender, channel};
 use shared::placement::KeyDigest;
@@ -12,15 +11,20 @@ use shared::placement::KeyDigest;
 /// The most waiters per operation (X5): each holds a request's memory, and more than these are refused at once.
 pub(crate) const WAITERS_MAX: usize = 16;
 
-/// All waiters of an object.
+/// All waiters of an object, by operation. They are few: who waits has a twin that runs right now.
 #[derive(Default)]
-pub(crate) struct Waiters(RefCell<HashMap<KeyDigest, Vec<Sender<()>>>>);
+pub(crate) struct Waiters(RefCell<Vec<(KeyDigest, Vec<Sender<()>>)>>);
 
 impl Waiters {
     /// A place in the row, unless [`WAITERS_MAX`] wait already.
     pub(crate) fn join(&self, operation: KeyDigest) -> Option<Receiver<()>> {
         let mut all = self.0.borrow_mut();
-        let row = all.entry(operation).or_default();
+        let known = all.iter().position(|(waited_for, _)| *waited_for == operation);
+        let at = known.unwrap_or(all.len());
+        if known.is_none() {
+            all.push((operation, Vec::new()));
+        }
+        let (_, row) = all.get_mut(at)?;
         row.retain(|waiter| !waiter.is_canceled()); // their callers have gone
         if row.len() >= WAITERS_MAX {
             return None;
@@ -32,15 +36,18 @@ impl Waiters {
 
     /// Wakes all who wait for this operation.
     pub(crate) fn wake(&self, operation: &KeyDigest) {
-        let row = self.0.borrow_mut().remove(operation);
-        for waiter in row.into_iter().flatten() {
-            let _gone_or_woken = waiter.send(());
+        let mut all = self.0.borrow_mut();
+        if let Some(at) = all.iter().position(|(waited_for, _)| waited_for == operation) {
+            let (_, row) = all.swap_remove(at);
+            for waiter in row {
+                let _gone_or_woken = waiter.send(());
+            }
         }
     }
 
     /// Drops the rows of those who have all given up.
     pub(crate) fn tidy(&self) {
-        self.0.borrow_mut().retain(|_, row| {
+        self.0.borrow_mut().retain_mut(|(_, row)| {
             row.retain(|waiter| !waiter.is_canceled());
             !row.is_empty()
         });

@@ -1,7 +1,7 @@
 //! One mistake of a configuration, and the list in which they are gathered.
 
 use alloc::borrow::ToOwned;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;

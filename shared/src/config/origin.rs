@@ -112,7 +112,7 @@ fn is_ipv6(host: &str) -> bool {
 pub(super) fn remedy(origins: &BTreeMap<OriginName, OriginUrl>, name: &str) -> String {
     let names: Vec<&str> = origins.keys().map(OriginName::as_str).collect();
     match (nearest(name, names.iter().copied()), names.as_slice()) {
-        (Some(near), _) => format!("did you mean {near:?}?"),
+        (Some(near), _) => format!("did you mean \"{near}\"?"),
         (None, []) => format!("set ORIGIN_{name} = \"https://host\""),
         (None, names) => format!("set ORIGIN_{name}, or name one of: {}", names.join(", ")),
     }

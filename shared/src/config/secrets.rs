@@ -151,28 +151,28 @@ impl Reader<'_> {
 
 /// `{"<sha256 of the key, hex>": "<tenant>"}`.
 pub(super) fn api_keys(text: &str) -> Result<ApiKeys, String> {
-    let table: BTreeMap<String, TenantId> = table(text, "a tenant of visible ascii")?;
+    let table: Vec<(String, TenantId)> = table(text, "a tenant of visible ascii")?;
     Credentials::from_hex(table).map_err(|error| error.to_string())
 }
 
 /// `{"<sha256 of the token, hex>": "operator" | "viewer"}`.
 pub(super) fn operator_tokens(text: &str) -> Result<Credentials<wire::Role>, String> {
-    let table: BTreeMap<String, wire::Role> = table(text, "\"operator\" or \"viewer\"")?;
+    let table: Vec<(String, wire::Role)> = table(text, "\"operator\" or \"viewer\"")?;
     Credentials::from_hex(table).map_err(|error| error.to_string())
 }
 
-fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<BTreeMap<String, T>, String> {
+fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<Vec<(String, T)>, String> {
     if canonical_form(text.as_bytes(), &[]) == Err(NoCanonicalForm::DuplicateName) {
         return Err("a credential that is listed twice".to_owned());
     }
     let Ok(Value::Object(values)) = serde_json::from_slice(text.as_bytes()) else {
         return Err("a text that is no JSON object".to_owned());
     };
-    let mut table = BTreeMap::new();
+    let mut table = Vec::new();
     for (digest, value) in values {
         let value = json::read_value(value)
             .map_err(|_not_shown| format!("an entry whose value is not {holder}"))?;
-        table.insert(digest, value);
+        table.push((digest, value));
     }
     Ok(table)
 }

@@ -62,7 +62,7 @@ impl<'a> Section<'a> {
             let remedy = match known().find(|field| field.key() == name) {
                 Some(other) => only_of(other.applies).to_owned(),
                 None => match nearest(name, here().map(Field::key)) {
-                    Some(near) => format!("did you mean {near:?}?"),
+                    Some(near) => format!("did you mean \"{near}\"?"),
                     None => format!("the fields here are: {}", listed(here().map(Field::key))),
                 },
             };
