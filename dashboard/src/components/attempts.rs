@@ -41,13 +41,15 @@ pub(crate) fn Attempts(
                 <tbody>{move || Some(rows())}</tbody>
             </table>
         </div>
-        {move || attempts.with(|attempts| missing(attempts))}
+        {move || detail.with(missing)}
     }
 }
 
-/// That the first attempts are no longer kept.
-fn missing(attempts: &[Attempt]) -> Option<AnyView> {
-    let earlier = attempts.first()?.number.saturating_sub(1);
+/// That the first attempts are no longer kept. Their numbers do not tell: these also rise over records that are gone
+/// (L4).
+fn missing(detail: &OperationDetail) -> Option<AnyView> {
+    let kept = u64::try_from(detail.attempts.len()).unwrap_or(u64::MAX);
+    let earlier = u64::from(detail.row.attempts).saturating_sub(kept);
     (earlier > 0).then(|| {
         let earlier = plural(earlier, "earlier attempt is", "earlier attempts are");
         view! { <p class="faint">{earlier} " no longer kept."</p> }.into_any()
