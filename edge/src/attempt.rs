@@ -89,7 +89,12 @@ pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
     crate::testing::maybe_twice(&attempt, &begin, &[], "begin-twice").await;
     match attempt.site.objects.ask(&begin, &[], patience).await {
         Ok((Answer::Execute { number, lease, .. }, _)) => {
-            let held = Held { token, number, since, lease };
+            let held = Held {
+                token,
+                number,
+                since,
+                lease,
+            };
             attempt.execute(held).await
         }
         Ok((answer, body)) => attempt.refused(answer, body),
@@ -134,17 +139,27 @@ impl Attempt<'_> {
     /// that a *begin* that still arrives claims nothing (L7).
     fn not_begun(&self, token: AttemptId, error: &CallError) -> Response {
         let id = self.id();
-        event(Level::Error, "not_begun", &[("operation", &id), ("error", error)]);
+        event(
+            Level::Error,
+            "not_begun",
+            &[("operation", &id), ("error", error)],
+        );
         let (key, token) = (self.key.clone(), Token(token));
-        report::in_background(self.site, self.call(Ask::Abandon { key, token }), ABANDON_SPAN);
+        report::in_background(
+            self.site,
+            self.call(Ask::Abandon { key, token }),
+            ABANDON_SPAN,
+        );
         match error {
-            CallError::Panicked => {
-                Problem::new(Code::Internal, "the object that keeps this operation failed; nothing was sent on")
-            }
-            CallError::Unanswered | CallError::Failed(_) => {
-                Problem::new(Code::StoreUnavailable, "the operation could not be claimed; nothing was sent on")
-                    .retry_after(Millis::from_secs(1))
-            }
+            CallError::Panicked => Problem::new(
+                Code::Internal,
+                "the object that keeps this operation failed; nothing was sent on",
+            ),
+            CallError::Unanswered | CallError::Failed(_) => Problem::new(
+                Code::StoreUnavailable,
+                "the operation could not be claimed; nothing was sent on",
+            )
+            .retry_after(Millis::from_secs(1)),
         }
         .about(&id)
         .response()
@@ -162,11 +177,18 @@ impl Attempt<'_> {
             Arrival::Answered(answer) => answer,
             Arrival::Timeout => return self.suspend(&held, UnknownCause::Timeout, latency).await,
             Arrival::BrokenLine(why) => {
-                event(Level::Warn, "broken_line", &[("operation", &self.id()), ("error", &why)]);
+                event(
+                    Level::Warn,
+                    "broken_line",
+                    &[("operation", &self.id()), ("error", &why)],
+                );
                 return self.suspend(&held, UnknownCause::BrokenLine, latency).await;
             }
         };
-        let said = answer.headers.iter().find(|(name, _)| name == headers::OUTCOME);
+        let said = answer
+            .headers
+            .iter()
+            .find(|(name, _)| name == headers::OUTCOME);
         let judged = OriginAnswer {
             status: answer.status,
             outcome: said.map(|(_, value)| value.as_str()),
@@ -218,7 +240,10 @@ impl Attempt<'_> {
                 let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
                 (Some(body), Some(bytes)) // A2: the first caller gets it all the same
             }
-            None => (None, Some(u64::try_from(origin::ANSWER_BYTES_MAX).unwrap_or(u64::MAX))),
+            None => (
+                None,
+                Some(u64::try_from(origin::ANSWER_BYTES_MAX).unwrap_or(u64::MAX)),
+            ),
         };
         let outcome = OutcomeHead {
             status: answer.status,
@@ -226,8 +251,17 @@ impl Attempt<'_> {
             omitted,
         };
         let (key, token) = (self.key.clone(), Token(held.token));
-        let call = self.call(Ask::Complete { key, token, outcome, latency });
-        let kept = if omitted.is_none() { body.clone().unwrap_or_default() } else { Vec::new() };
+        let call = self.call(Ask::Complete {
+            key,
+            token,
+            outcome,
+            latency,
+        });
+        let kept = if omitted.is_none() {
+            body.clone().unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         match report::report(self, held, call, kept).await {
             Ok((Answer::Recorded { expires_at }, _)) => {
                 self.created(answer.status, &heard, body, expires_at)
@@ -240,7 +274,12 @@ impl Attempt<'_> {
     async fn release(&self, held: &Held, answer: origin::Answer, latency: Millis) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
         let (status, latency) = (Some(answer.status), Some(latency));
-        let call = self.call(Ask::Release { key, token, status, latency });
+        let call = self.call(Ask::Release {
+            key,
+            token,
+            status,
+            latency,
+        });
         match report::report(self, held, call, Vec::new()).await {
             // U4: an earlier attempt may have run, so this failure is not the operation's. A webhook's sender hears of it
             // all the same, for it sends again (P3).
@@ -255,7 +294,12 @@ impl Attempt<'_> {
 
     async fn suspend(&self, held: &Held, cause: UnknownCause, latency: Millis) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
-        let ask = Ask::Suspend { key, token, cause: cause.into(), latency: Some(latency) };
+        let ask = Ask::Suspend {
+            key,
+            token,
+            cause: cause.into(),
+            latency: Some(latency),
+        };
         match report::report(self, held, self.call(ask), Vec::new()).await {
             Ok((Answer::Suspended, _)) | Err(_) => self.unknown_now(&cause.to_string()),
             Ok(_superseded) => self.look().await,
@@ -265,12 +309,20 @@ impl Attempt<'_> {
     /// Too little time is left to ask the origin: the claim is given back, and nothing was sent (L2).
     async fn gave_back(&self, held: &Held) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
-        let call = self.call(Ask::Release { key, token, status: None, latency: None });
+        let call = self.call(Ask::Release {
+            key,
+            token,
+            status: None,
+            latency: None,
+        });
         let _given_back_now_or_in_background = report::report(self, held, call, Vec::new()).await;
-        Problem::new(Code::StoreUnavailable, "too little time was left to ask the origin; nothing was sent on")
-            .about(&self.id())
-            .retry_after(Millis::from_secs(1))
-            .response()
+        Problem::new(
+            Code::StoreUnavailable,
+            "too little time was left to ask the origin; nothing was sent on",
+        )
+        .about(&self.id())
+        .retry_after(Millis::from_secs(1))
+        .response()
     }
 
     /// L3: somebody else's attempt counts now. This caller is answered from the record, and never claims again.

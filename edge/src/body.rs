@@ -89,7 +89,9 @@ impl Reader {
             return Err(JsValue::from_str("the body is being read already"));
         }
         let reader = Reflect::get(stream, &JsValue::from_str("getReader"))?;
-        let reader = reader.dyn_into::<worker::js_sys::Function>()?.call0(stream)?;
+        let reader = reader
+            .dyn_into::<worker::js_sys::Function>()?
+            .call0(stream)?;
         Ok(Self(reader.unchecked_into()))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! While it is wrong nothing passes: every path answers 503. Which mistakes there are is said in the log alone.
 
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
@@ -17,14 +17,9 @@ use crate::telemetry::{Level, event};
 /// The configuration, or nothing while it is wrong.
 pub(crate) fn settings(env: &Env) -> Option<Rc<Config>> {
     thread_local! {
-        static READ: RefCell<Option<Option<Rc<Config>>>> = const { RefCell::new(None) };
+        static READ: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
     }
-    let known = READ.with_borrow(Clone::clone);
-    known.unwrap_or_else(|| {
-        let read = read(env);
-        READ.set(Some(read.clone()));
-        read
-    })
+    READ.with(|known| known.get_or_init(|| read(env)).clone())
 }
 
 /// Secrets are variables of the environment like any other, so one that is not seen is missing.
@@ -66,5 +61,6 @@ fn is_binding(value: &JsValue) -> bool {
 /// A table of the environment. What has no JSON form is shown to the rule as null, which it refuses by name.
 fn json(value: &JsValue) -> Value {
     let text = JSON::stringify(value).ok().map(String::from);
-    text.and_then(|text| json::read(text.as_bytes()).ok()).unwrap_or(Value::Null)
+    text.and_then(|text| json::read(text.as_bytes()).ok())
+        .unwrap_or(Value::Null)
 }

@@ -19,7 +19,10 @@ mod message;
 mod message_fleet;
 mod message_operator;
 mod migrations;
-#[expect(missing_docs, reason = "the platform's macro makes methods without any")]
+#[expect(
+    missing_docs,
+    reason = "the platform's macro makes methods without any"
+)]
 mod object;
 mod object_client;
 mod object_queries;

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use shared::decide::Replay;
 use shared::fingerprint::Fingerprint;
-use shared::placement::Place;
 use shared::json;
+use shared::placement::Place;
 use shared::policy::Policy;
 use shared::record::{AttemptId, Body, Outcome, UnknownCause};
 use shared::scope::{OperationKey, RouteName, TenantId};
@@ -20,30 +20,26 @@ pub(crate) const VERSION: u16 = 1;
 
 /// The Worker asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "CallForm", into = "CallForm")]
 pub(crate) struct Call {
     /// [`VERSION`] of the sender.
-    #[serde(default)]
     pub(crate) v: u16,
     /// Whose operation, through which route.
     pub(crate) tenant: TenantId,
     /// The route.
     pub(crate) route: RouteName,
     /// Which of the route's objects this is.
-    #[serde(default)]
     pub(crate) shard: u16,
     /// What the route promises now.
-    #[serde(default)]
     pub(crate) policy: Option<Policy>,
     /// What is asked.
     pub(crate) ask: Ask,
     /// A fault that a test asks for; nothing in a production build reads it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fault: Option<String>,
 }
 
 /// What the Worker asks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// May this request run?
     Begin {
@@ -54,10 +50,8 @@ pub(crate) enum Ask {
         /// What the request looks like.
         fingerprint: Fingerprint,
         /// When the key was minted, where it says so.
-        #[serde(default)]
         minted_at: Option<Timestamp>,
         /// How long the caller waits for a running twin.
-        #[serde(default)]
         wait: Millis,
     },
     /// It ended with this outcome; its body follows the head.
@@ -69,7 +63,6 @@ pub(crate) enum Ask {
         /// What is kept.
         outcome: OutcomeHead,
         /// How long the origin took.
-        #[serde(default)]
         latency: Millis,
     },
     /// It did not run.
@@ -79,10 +72,8 @@ pub(crate) enum Ask {
         /// The attempt's token.
         token: Token,
         /// The origin's status, where it gave one.
-        #[serde(default)]
         status: Option<u16>,
         /// How long the origin took, where it was asked.
-        #[serde(default)]
         latency: Option<Millis>,
     },
     /// Nobody knows what it did.
@@ -94,7 +85,6 @@ pub(crate) enum Ask {
         /// Why.
         cause: Cause,
         /// How long the origin took.
-        #[serde(default)]
         latency: Option<Millis>,
     },
     /// The caller gave up on *begin* and sent nothing.
@@ -109,7 +99,6 @@ pub(crate) enum Ask {
         /// The operation's key.
         key: OperationKey,
         /// What the request looks like.
-        #[serde(default)]
         fingerprint: Option<Fingerprint>,
     },
     /// What may a client know of its operation (A3)?
@@ -122,7 +111,6 @@ pub(crate) enum Ask {
         /// How.
         ended: Ended,
         /// Whether it brought no key.
-        #[serde(default)]
         key_missing: bool,
     },
 }
@@ -198,8 +186,8 @@ pub(crate) enum Answer {
     Superseded,
     /// There is no record.
     Absent,
-    /// What a client may know.
-    Status(shared::wire::OperationStatus),
+    /// What a client may know, in the form that it is told; it follows the head.
+    Status,
     /// It is noted, or nothing was to be said.
     Done,
     /// The object could not do what was asked.
@@ -245,6 +233,9 @@ pub(crate) enum Cause {
     LeaseRanOut,
 }
 
+mod call;
+use call::CallForm;
+
 /// A message that is none.
 #[derive(Debug)]
 pub(crate) struct Unreadable(pub(crate) String);
@@ -265,7 +256,14 @@ impl Answer {
     pub(crate) fn replay(replay: Replay) -> (Self, Vec<u8>) {
         let (outcome, body) = OutcomeHead::of(replay.outcome);
         let (expires_at, changed) = (replay.expires_at, replay.changed);
-        (Self::Replay { outcome, expires_at, changed }, body)
+        (
+            Self::Replay {
+                outcome,
+                expires_at,
+                changed,
+            },
+            body,
+        )
     }
 }
 
@@ -276,7 +274,11 @@ impl OutcomeHead {
             Body::Kept(bytes) => (None, bytes),
             Body::Omitted { bytes } => (Some(bytes), Vec::new()),
         };
-        let head = Self { status: outcome.status, headers: outcome.headers, omitted };
+        let head = Self {
+            status: outcome.status,
+            headers: outcome.headers,
+            omitted,
+        };
         (head, body)
     }
 
@@ -286,7 +288,11 @@ impl OutcomeHead {
             None => Body::Kept(body),
             Some(bytes) => Body::Omitted { bytes },
         };
-        Outcome { status: self.status, headers: self.headers, body }
+        Outcome {
+            status: self.status,
+            headers: self.headers,
+            body,
+        }
     }
 }
 
@@ -327,7 +333,9 @@ impl TryFrom<String> for Token {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         // Not repeated in the error: a token is a secret while its lease runs (X4).
-        AttemptId::parse(&text).map(Self).ok_or("the token is not 32 hex digits")
+        AttemptId::parse(&text)
+            .map(Self)
+            .ok_or("the token is not 32 hex digits")
     }
 }
 

@@ -83,7 +83,9 @@ impl DurableObject for Operations {
             alarm: Cell::new(Alarm::NotAsked),
             registering: Cell::new(false),
         };
-        Self { inside: Rc::new(inside) }
+        Self {
+            inside: Rc::new(inside),
+        }
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
@@ -134,11 +136,20 @@ impl Inside {
                 }
                 Err(error) => {
                     event(Level::Error, "message_failed", &[("error", &error)]);
-                    (Answer::Failed { why: error.to_string() }, Vec::new())
+                    (
+                        Answer::Failed {
+                            why: error.to_string(),
+                        },
+                        Vec::new(),
+                    )
                 }
             },
             Err(unreadable) => {
-                event(Level::Error, "message_unreadable", &[("error", &unreadable.0)]);
+                event(
+                    Level::Error,
+                    "message_unreadable",
+                    &[("error", &unreadable.0)],
+                );
                 (Answer::Failed { why: unreadable.0 }, Vec::new())
             }
         };
@@ -277,7 +288,11 @@ impl Inside {
 
     /// Tells the fleet that this object exists, until it has answered once. Nobody waits for it.
     fn register(self: &Rc<Self>) {
-        let identity = self.ledger.borrow().as_ref().and_then(|ledger| ledger.identity().cloned());
+        let identity = self
+            .ledger
+            .borrow()
+            .as_ref()
+            .and_then(|ledger| ledger.identity().cloned());
         let Some(identity) = identity.filter(|known| !known.registered) else {
             return;
         };
@@ -293,7 +308,9 @@ impl Inside {
                 route: place.route.to_string(),
                 shard: place.shard,
             });
-            let told = Objects::of(&inside.env).fleet::<_, FleetAnswer>(&message).await;
+            let told = Objects::of(&inside.env)
+                .fleet::<_, FleetAnswer>(&message)
+                .await;
             let noted = match told {
                 Ok(_) => inside
                     .with_ledger(clock::now(), Ledger::registered)

@@ -55,12 +55,14 @@ impl Objects {
     ) -> Result<(Answer, Vec<u8>), CallError> {
         let message = message::encode(call, body).map_err(|error| CallError::Failed(error.0))?;
         let name = call.place().object();
-        let bytes = self.operations(&name, "/message", &message, patience).await?;
+        let bytes = self
+            .operations(&name, "/message", &message, patience)
+            .await?;
         let (answer, body) = message::decode(&bytes).map_err(|error| CallError::Failed(error.0))?;
-        match answer {
-            Answer::Failed { why } => Err(CallError::Failed(why)),
-            answered => Ok((answered, body)),
+        if let Answer::Failed { why } = answer {
+            return Err(CallError::Failed(why));
         }
+        Ok((answer, body))
     }
 
     /// Asks an operations object on an operator's behalf, in JSON.
@@ -70,7 +72,11 @@ impl Objects {
         message: &M,
     ) -> Result<A, CallError> {
         let message = to_json(message)?;
-        from_json(&self.operations(name, "/operator", &message, PATIENCE).await?)
+        from_json(
+            &self
+                .operations(name, "/operator", &message, PATIENCE)
+                .await?,
+        )
     }
 
     /// Asks the fleet, in JSON.
@@ -112,7 +118,8 @@ async fn call(
         init.set_method("POST");
         init.set_body(&Uint8Array::from(message));
         let address = format!("https://object{path}");
-        let request = RawRequest::new_with_str_and_init(&address, &init).map_err(worker::Error::from)?;
+        let request =
+            RawRequest::new_with_str_and_init(&address, &init).map_err(worker::Error::from)?;
         let stub = namespace.get_by_name(name)?; // a new one each time: after an error a stub may stay broken
         let response = stub.fetch_with_request(request.into()).await?;
         read(&response).await
@@ -128,7 +135,9 @@ async fn read(response: &Response) -> Result<Vec<u8>, CallError> {
     };
     let bytes = match body::read(stream, MESSAGE_BYTES_MAX).await {
         Body::Whole(bytes) => bytes,
-        Body::TooLarge(_) => return Err(CallError::Failed(String::from("the answer is too large"))),
+        Body::TooLarge(_) => {
+            return Err(CallError::Failed(String::from("the answer is too large")));
+        }
         Body::Broken(why) => return Err(CallError::Failed(why)),
     };
     match response.status_code() {

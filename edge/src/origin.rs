@@ -82,7 +82,9 @@ pub(crate) async fn pass(
     if let Some(body) = body {
         init.set_body(&body);
     }
-    answer(url, &init).await.map_err(|thrown| thrown_text(&thrown))
+    answer(url, &init)
+        .await
+        .map_err(|thrown| thrown_text(&thrown))
 }
 
 /// The headers of an answer, each `Set-Cookie` on its own.
@@ -92,7 +94,11 @@ pub(crate) fn header_list(headers: &worker::Headers) -> HeaderList {
         .filter(|(name, _)| name != "set-cookie")
         .collect();
     let cookies = headers.get_all("set-cookie").unwrap_or_default();
-    list.extend(cookies.into_iter().map(|cookie| (String::from("set-cookie"), cookie)));
+    list.extend(
+        cookies
+            .into_iter()
+            .map(|cookie| (String::from("set-cookie"), cookie)),
+    );
     list
 }
 
@@ -109,7 +115,8 @@ async fn try_exchange(
 ) -> Result<Arrival, JsValue> {
     let init = init(&dispatch.method, &dispatch.headers)?;
     init.set_signal(Some(&controller.signal()));
-    let bodiless = dispatch.body.is_empty() && !matches!(dispatch.method.as_str(), "POST" | "PUT" | "PATCH");
+    let bodiless =
+        dispatch.body.is_empty() && !matches!(dispatch.method.as_str(), "POST" | "PUT" | "PATCH");
     if !bodiless {
         init.set_body(&Uint8Array::from(dispatch.body.as_slice()));
     }
@@ -117,8 +124,16 @@ async fn try_exchange(
     let status = answer.status();
     let headers = header_list(&worker::Headers(answer.headers()));
     Ok(match body::read(answer.body(), ANSWER_BYTES_MAX).await {
-        body::Body::Whole(bytes) => Arrival::Answered(Answer { status, headers, body: Some(bytes) }),
-        body::Body::TooLarge(_beginning) => Arrival::Answered(Answer { status, headers, body: None }),
+        body::Body::Whole(bytes) => Arrival::Answered(Answer {
+            status,
+            headers,
+            body: Some(bytes),
+        }),
+        body::Body::TooLarge(_beginning) => Arrival::Answered(Answer {
+            status,
+            headers,
+            body: None,
+        }),
         body::Body::Broken(why) => Arrival::BrokenLine(why),
     })
 }

@@ -52,16 +52,20 @@ type Rows = Vec<Labelled>;
 /// Adds what an object answered to the row of its tenant and route.
 fn add(rows: &mut Rows, object: Registration, sums: &Sums, live: &LiveState) {
     let (tenant, route) = (object.tenant, object.route);
-    let known = rows.iter_mut().find(|row| row.tenant == tenant && row.route == route);
-    match known {
-        Some(row) => {
-            row.sums.add(sums);
-            row.live.add(live);
-        }
-        None => {
-            let (sums, live) = (sums.clone(), live.clone());
-            rows.push(Labelled { tenant, route, sums, live });
-        }
+    let known = rows
+        .iter_mut()
+        .find(|row| row.tenant == tenant && row.route == route);
+    if let Some(row) = known {
+        row.sums.add(sums);
+        row.live.add(live);
+    } else {
+        let (sums, live) = (sums.clone(), *live);
+        rows.push(Labelled {
+            tenant,
+            route,
+            sums,
+            live,
+        });
     }
 }
 

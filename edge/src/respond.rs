@@ -27,7 +27,13 @@ impl Problem {
     /// A refusal with the usual status of its code. `detail` is for the caller: no secrets, no payloads (X4).
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
         let status = code.status();
-        Self { code, status, detail: detail.into(), operation: None, headers: Vec::new() }
+        Self {
+            code,
+            status,
+            detail: detail.into(),
+            operation: None,
+            headers: Vec::new(),
+        }
     }
 
     /// With another status than usual.
@@ -70,8 +76,15 @@ impl Problem {
             retry: self.code.retry().to_string(),
         };
         let body = serde_json::to_vec(&document).unwrap_or_default();
-        let mut list = vec![("content-type", "application/problem+json"), ("cache-control", "no-store")];
-        list.extend(self.headers.iter().map(|(name, value)| (*name, value.as_str())));
+        let mut list = vec![
+            ("content-type", "application/problem+json"),
+            ("cache-control", "no-store"),
+        ];
+        list.extend(
+            self.headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str())),
+        );
         with_headers(self.status, &list, body)
     }
 }
@@ -82,11 +95,7 @@ pub(crate) fn problem(code: Code, detail: &str) -> Response {
 }
 
 /// A refusal with some headers.
-pub(crate) fn problem_with(
-    code: Code,
-    detail: &str,
-    extra: &[(&'static str, &str)],
-) -> Response {
+pub(crate) fn problem_with(code: Code, detail: &str, extra: &[(&'static str, &str)]) -> Response {
     let bare = Problem::new(code, detail);
     let add = |problem: Problem, (name, value): &(&'static str, &str)| problem.header(name, *value);
     extra.iter().fold(bare, add).response()
@@ -99,13 +108,20 @@ pub(crate) fn not_found() -> Response {
 
 /// The path does not take this method.
 pub(crate) fn method_not_allowed(method: &str, allow: &str) -> Response {
-    let detail = format!("{} is not among {allow}", shared::quote::quoted(method.as_bytes()));
-    Problem::new(Code::MethodNotAllowed, detail).header("allow", allow).response()
+    let detail = format!(
+        "{} is not among {allow}",
+        shared::quote::quoted(method.as_bytes())
+    );
+    Problem::new(Code::MethodNotAllowed, detail)
+        .header("allow", allow)
+        .response()
 }
 
 /// The store did not answer, and nothing was done.
 pub(crate) fn unavailable(detail: &str) -> Response {
-    Problem::new(Code::StoreUnavailable, detail).retry_after(Millis::from_secs(1)).response()
+    Problem::new(Code::StoreUnavailable, detail)
+        .retry_after(Millis::from_secs(1))
+        .response()
 }
 
 /// Something failed that should not; the log says what.
@@ -121,8 +137,14 @@ pub(crate) fn with_headers(status: u16, list: &[(&str, &str)], body: Vec<u8>) ->
 /// An answer of the gateway's own whose body is a stream.
 pub(crate) fn streamed(status: u16, list: &[(&str, &str)], body: ResponseBody) -> Response {
     let headers = header_map(list.iter().copied());
-    let builder = ResponseBuilder::new().with_status(status).with_headers(headers);
-    if is_bodiless(status) { builder.empty() } else { builder.body(body) }
+    let builder = ResponseBuilder::new()
+        .with_status(status)
+        .with_headers(headers);
+    if is_bodiless(status) {
+        builder.empty()
+    } else {
+        builder.body(body)
+    }
 }
 
 /// An origin's answer, as its first caller hears it. `ours` are the gateway's headers.
@@ -132,7 +154,9 @@ pub(crate) fn origin_answer(
     ours: &[(&str, &str)],
     body: Vec<u8>,
 ) -> Response {
-    let all = list.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let all = list
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
     built(status, all.chain(ours.iter().copied()), body)
 }
 
@@ -164,7 +188,9 @@ fn built<'a>(
     list: impl Iterator<Item = (&'a str, &'a str)>,
     body: Vec<u8>,
 ) -> Response {
-    let builder = ResponseBuilder::new().with_status(status).with_headers(header_map(list));
+    let builder = ResponseBuilder::new()
+        .with_status(status)
+        .with_headers(header_map(list));
     if body.is_empty() || is_bodiless(status) {
         builder.empty()
     } else {

@@ -31,7 +31,12 @@ pub(crate) async fn route(inbound: Inbound, site: &Site) -> Response {
         }
         Found::NotCanonical(route) => {
             body::drain(inbound.body).await;
-            let detail = format!("{} {} is another spelling of a request to {}", inbound.method, inbound.path, route.path());
+            let detail = format!(
+                "{} {} is another spelling of a request to {}",
+                inbound.method,
+                inbound.path,
+                route.path()
+            );
             return respond::problem(Code::PathNotCanonical, &detail); // A5
         }
         Found::WrongMethod(methods) => {
@@ -55,7 +60,10 @@ async fn own(mut inbound: Inbound, site: &Site) -> Response {
     }
     let path = inbound.path.as_str();
     if path == "/_oncegate/health" {
-        let list = [("content-type", "application/json"), ("cache-control", "no-store")];
+        let list = [
+            ("content-type", "application/json"),
+            ("cache-control", "no-store"),
+        ];
         return respond::with_headers(200, &list, br#"{"status":"ok"}"#.to_vec());
     }
     if is_below(path, problems::INDEX) {
@@ -82,5 +90,6 @@ fn is_navigation(inbound: &Inbound, site: &Site) -> bool {
 }
 
 fn is_below(path: &str, parent: &str) -> bool {
-    path.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(parent)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

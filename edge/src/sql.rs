@@ -10,8 +10,8 @@ use std::fmt;
 use std::panic::AssertUnwindSafe;
 
 use shared::time::Timestamp;
-use wasm_bindgen::prelude::*;
 use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
 use worker::js_sys::{Array, ArrayBuffer, Date, Object, Promise, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 
@@ -92,7 +92,11 @@ impl Sql {
     }
 
     /// The same, for sums: their rows are counted apart.
-    pub(crate) fn exec_apart(&self, statement: &str, bindings: &[Value]) -> Result<Vec<Row>, SqlError> {
+    pub(crate) fn exec_apart(
+        &self,
+        statement: &str,
+        bindings: &[Value],
+    ) -> Result<Vec<Row>, SqlError> {
         let before = self.cost.get().rows_written;
         let rows = self.exec(statement, bindings)?;
         let mut cost = self.cost.get();
@@ -126,7 +130,11 @@ impl Sql {
             (Err(_), Some(Err(error))) => Err(error),
             (Err(thrown), Some(Ok(_))) => Err(SqlError::thrown(&thrown).into()),
             // A panic leaves the work by way of JavaScript, which gives back what it had begun.
-            (Err(thrown), None) => Err(SqlError { panicked: true, ..SqlError::thrown(&thrown) }.into()),
+            (Err(thrown), None) => Err(SqlError {
+                panicked: true,
+                ..SqlError::thrown(&thrown)
+            }
+            .into()),
             (Ok(_), Some(result)) => result,
             (Ok(_), None) => Err(SqlError::unreadable("the transaction did not run").into()),
         }
@@ -206,7 +214,10 @@ impl Row {
 impl SqlError {
     /// A row that is not what its table promises.
     pub(crate) fn unreadable(what: impl fmt::Display) -> Self {
-        Self { why: what.to_string(), panicked: false }
+        Self {
+            why: what.to_string(),
+            panicked: false,
+        }
     }
 
     /// Whether the work of a transaction panicked.
@@ -242,9 +253,9 @@ pub(crate) fn thrown_text(thrown: &JsValue) -> String {
 fn bind(value: &Value) -> Result<JsValue, SqlError> {
     match value {
         Value::Null => Ok(JsValue::NULL),
-        Value::Integer(number) if number.abs() > INTEGER_MAX => {
-            Err(SqlError::unreadable(format!("{number} is not inside ±2^53")))
-        }
+        Value::Integer(number) if number.abs() > INTEGER_MAX => Err(SqlError::unreadable(format!(
+            "{number} is not inside ±2^53"
+        ))),
         #[expect(clippy::cast_precision_loss, reason = "checked by the arm above")]
         Value::Integer(number) => Ok(JsValue::from_f64(*number as f64)),
         Value::Text(text) => Ok(JsValue::from_str(text)),

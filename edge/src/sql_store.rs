@@ -90,7 +90,10 @@ impl SqlStore {
     /// The store over tables that are in their present form. `completed` is how many completed records there
     /// were when that was last noted.
     pub(crate) fn open(sql: Rc<Sql>, completed: u64) -> Result<Self, SqlError> {
-        let floor = match sql.exec("SELECT value FROM meta WHERE name = 'floor'", &[])?.first() {
+        let floor = match sql
+            .exec("SELECT value FROM meta WHERE name = 'floor'", &[])?
+            .first()
+        {
             Some(row) => {
                 let text = row.text(0)?;
                 AttemptNumber::new(text.parse().map_err(SqlError::unreadable)?)
@@ -123,7 +126,10 @@ impl SqlStore {
     /// Goes on with the round behind `digest` instead of where it stood: an object that sleeps between its alarms would
     /// else sweep the first records only.
     pub(crate) const fn sweep_from(&mut self, digest: [u8; 16]) {
-        self.memory.round = Round { after: Some(digest), kept: None };
+        self.memory.round = Round {
+            after: Some(digest),
+            kept: None,
+        };
     }
 
     /// The record in a row of `record` and `body`.
@@ -132,7 +138,12 @@ impl SqlStore {
         stored::read(&row.text(record)?, body).map_err(SqlError::unreadable)
     }
 
-    fn save_open(&mut self, key: &OperationKey, record: &Record, row: OpenRow) -> Result<(), SqlError> {
+    fn save_open(
+        &mut self,
+        key: &OperationKey,
+        record: &Record,
+        row: &OpenRow,
+    ) -> Result<(), SqlError> {
         let digest = KeyDigest::of(key);
         let (text, _no_body) = stored::write(record);
         self.sql.exec(
@@ -184,7 +195,10 @@ impl SqlStore {
                 body.map_or(Value::Null, |body| Value::Bytes(body.to_vec())),
             ],
         )?;
-        self.sql.exec("DELETE FROM open_operations WHERE digest = ?", &[bytes(&digest)])?;
+        self.sql.exec(
+            "DELETE FROM open_operations WHERE digest = ?",
+            &[bytes(&digest)],
+        )?;
         if is_new {
             self.memory.completed += 1;
             self.memory.round.count(&digest, |kept| kept + 1);
@@ -196,7 +210,9 @@ impl SqlStore {
         let delete = "DELETE FROM completed_operations WHERE digest = ? RETURNING 1";
         if !self.sql.exec(delete, &[bytes(digest)])?.is_empty() {
             self.memory.completed = self.memory.completed.saturating_sub(1);
-            self.memory.round.count(digest, |kept| kept.saturating_sub(1));
+            self.memory
+                .round
+                .count(digest, |kept| kept.saturating_sub(1));
             self.remove_fingerprints(digest)?;
         }
         Ok(())
@@ -221,8 +237,12 @@ impl SqlStore {
 
     fn sweep_abandoned(&mut self, now: Timestamp) -> Result<(), SqlError> {
         if self.memory.abandoned {
-            self.sql.exec("DELETE FROM abandoned WHERE until <= ?", &[moment(now)])?;
-            self.memory.abandoned = !self.sql.exec("SELECT 1 FROM abandoned LIMIT 1", &[])?.is_empty();
+            self.sql
+                .exec("DELETE FROM abandoned WHERE until <= ?", &[moment(now)])?;
+            self.memory.abandoned = !self
+                .sql
+                .exec("SELECT 1 FROM abandoned LIMIT 1", &[])?
+                .is_empty();
         }
         Ok(())
     }
@@ -263,21 +283,32 @@ impl RecordStore for SqlStore {
     fn save(&mut self, key: &OperationKey, record: &Record) -> Result<(), SqlError> {
         match &record.state {
             State::InProgress { lease_until } => {
-                let row = OpenRow { state: IN_PROGRESS, lease_until: *lease_until };
-                self.save_open(key, record, row)
+                let row = OpenRow {
+                    state: IN_PROGRESS,
+                    lease_until: *lease_until,
+                };
+                self.save_open(key, record, &row)
             }
             State::Indeterminate { lease_until, .. } => {
-                let row = OpenRow { state: INDETERMINATE, lease_until: *lease_until };
-                self.save_open(key, record, row)
+                let row = OpenRow {
+                    state: INDETERMINATE,
+                    lease_until: *lease_until,
+                };
+                self.save_open(key, record, &row)
             }
-            State::Completed { expires_at, outcome, .. } => {
-                self.save_completed(key, record, *expires_at, outcome.status)
-            }
+            State::Completed {
+                expires_at,
+                outcome,
+                ..
+            } => self.save_completed(key, record, *expires_at, outcome.status),
         }
     }
 
     fn forget(&mut self, digest: &KeyDigest, number: AttemptNumber) -> Result<(), SqlError> {
-        self.sql.exec("DELETE FROM open_operations WHERE digest = ?", &[bytes(digest)])?;
+        self.sql.exec(
+            "DELETE FROM open_operations WHERE digest = ?",
+            &[bytes(digest)],
+        )?;
         self.remove_completed(digest)?;
         self.remove_fingerprints(digest)?;
         self.raise_floor(number)
@@ -302,7 +333,9 @@ impl RecordStore for SqlStore {
             return Ok(false);
         }
         let known = "SELECT 1 FROM abandoned WHERE token = ?";
-        let found = self.sql.exec(known, &[Value::Bytes(token.as_bytes().to_vec())])?;
+        let found = self
+            .sql
+            .exec(known, &[Value::Bytes(token.as_bytes().to_vec())])?;
         Ok(!found.is_empty())
     }
 
@@ -329,7 +362,8 @@ impl RecordStore for SqlStore {
                     event(Level::Error, "record_unreadable", &[("error", &error)]);
                     let set_aside = "UPDATE open_operations SET state = ? WHERE digest = ?";
                     let digest = Value::Bytes(row.bytes(3)?);
-                    self.sql.exec(set_aside, &[Value::Integer(UNREADABLE), digest])?;
+                    self.sql
+                        .exec(set_aside, &[Value::Integer(UNREADABLE), digest])?;
                 }
             }
         }
@@ -345,19 +379,30 @@ impl RecordStore for SqlStore {
 
     fn sweep(&mut self, now: Timestamp, batch: usize) -> Result<Swept, SqlError> {
         self.sweep_abandoned(now)?;
-        let after = self.memory.round.after.map_or(Vec::new(), |digest| digest.to_vec());
+        let after = self
+            .memory
+            .round
+            .after
+            .map_or(Vec::new(), |digest| digest.to_vec());
         let rows = self.sql.exec(
             "SELECT digest, expires_at, number FROM completed_operations
              WHERE digest > ? ORDER BY digest LIMIT ?",
             &[Value::Bytes(after), count(batch)],
         )?;
-        let mut swept = Swept { looked_at: rows.len(), forgotten: 0, round_ended: rows.len() < batch };
+        let mut swept = Swept {
+            looked_at: rows.len(),
+            forgotten: 0,
+            round_ended: rows.len() < batch,
+        };
         let (mut last, mut number_max) = (None, AttemptNumber::default());
         for row in &rows {
-            let digest: [u8; 16] = row.bytes(0)?.try_into().map_err(|_found| {
-                SqlError::unreadable("a record's digest is not 16 bytes")
-            })?;
-            let expired = row.integer_or_null(1)?.is_some_and(|at| at <= now.as_millis()); // P5
+            let digest: [u8; 16] = row
+                .bytes(0)?
+                .try_into()
+                .map_err(|_found| SqlError::unreadable("a record's digest is not 16 bytes"))?;
+            let expired = row
+                .integer_or_null(1)?
+                .is_some_and(|at| at <= now.as_millis()); // P5
             if expired {
                 number_max = number_max.max(AttemptNumber::new(row.integer(2)?.unsigned_abs()));
                 self.remove_completed(&KeyDigest::from_bytes(digest))?;
@@ -390,7 +435,10 @@ impl SqlStore {
 
 impl Round {
     const fn from_the_start() -> Self {
-        Self { after: None, kept: Some(0) }
+        Self {
+            after: None,
+            kept: Some(0),
+        }
     }
 
     /// A record came or went; it matters to the count if the round has passed its place.
@@ -410,7 +458,9 @@ fn moment(at: Timestamp) -> Value {
 }
 
 fn number(number: AttemptNumber) -> Value {
-    Value::Integer(i64::try_from(number.get()).map_or(INTEGER_MAX, |number| number.min(INTEGER_MAX)))
+    Value::Integer(
+        i64::try_from(number.get()).map_or(INTEGER_MAX, |number| number.min(INTEGER_MAX)),
+    )
 }
 
 fn count(limit: usize) -> Value {

@@ -25,7 +25,6 @@ const ROWS: &str = "/_oncegate/test/rows";
 const STORE_CONTRACT: &str = "/_oncegate/test/store-contract";
 
 /// The fault that a request asks for. One of them is the Worker's own.
-#[expect(clippy::panic, reason = "a panic is what the test asks for")]
 pub(crate) fn fault(inbound: &Inbound) -> Option<String> {
     let fault = inbound.header(HEADER)?;
     assert!(fault != "panic-in-worker", "planted in the worker");
@@ -35,7 +34,8 @@ pub(crate) fn fault(inbound: &Inbound) -> Option<String> {
 /// What the object does with a planted fault before it takes the message: not done.
 pub(crate) fn before_taking(call: &Call) -> std::result::Result<(), SqlError> {
     match (call.fault.as_deref(), &call.ask) {
-        (Some("begin-fails"), Ask::Begin { .. }) | (Some("complete-fails"), Ask::Complete { .. }) => {
+        (Some("begin-fails"), Ask::Begin { .. })
+        | (Some("complete-fails"), Ask::Complete { .. }) => {
             Err(SqlError::unreadable("planted in the object"))
         }
         _ => Ok(()),
@@ -43,7 +43,6 @@ pub(crate) fn before_taking(call: &Call) -> std::result::Result<(), SqlError> {
 }
 
 /// What it does once the message is taken, inside its transaction.
-#[expect(clippy::panic, reason = "a panic is what the test asks for")]
 pub(crate) fn while_taking(fault: Option<&str>) {
     assert!(fault != Some("panic-in-object"), "planted in the object");
 }
@@ -75,7 +74,9 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Option<Response> {
             let place = Place {
                 tenant: TenantId::parse(&parameter("tenant")?).ok()?,
                 route: RouteName::parse(&parameter("route")?).ok()?,
-                shard: parameter("shard").and_then(|shard| shard.parse().ok()).unwrap_or(0),
+                shard: parameter("shard")
+                    .and_then(|shard| shard.parse().ok())
+                    .unwrap_or(0),
             };
             (place, "/rows")
         }
@@ -89,7 +90,10 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Option<Response> {
         }
         _ => return None,
     };
-    let answered = site.objects.operations(&place.object(), path, &[], PATIENCE).await;
+    let answered = site
+        .objects
+        .operations(&place.object(), path, &[], PATIENCE)
+        .await;
     Some(match answered {
         Ok(json) => respond::with_headers(200, &[("content-type", "application/json")], json),
         Err(error) => respond::with_headers(500, &[], error.to_string().into_bytes()),
@@ -127,8 +131,16 @@ fn store_contract(inside: &Inside) -> std::result::Result<Vec<&'static str>, Str
     migrate(&inside.sql, MIGRATIONS, clock::now()).map_err(text)?;
     let mut passed = Vec::new();
     for (name, case) in cases::<SqlStore>() {
-        for table in ["meta", "open_operations", "completed_operations", "abandoned"] {
-            inside.sql.exec(&format!("DELETE FROM {table}"), &[]).map_err(text)?;
+        for table in [
+            "meta",
+            "open_operations",
+            "completed_operations",
+            "abandoned",
+        ] {
+            inside
+                .sql
+                .exec(&format!("DELETE FROM {table}"), &[])
+                .map_err(text)?;
         }
         let mut store = SqlStore::open(inside.sql.clone(), 0).map_err(text)?;
         case(&mut store).map_err(|verdict| format!("{name}: {verdict}"))?;

@@ -70,7 +70,11 @@ impl Throttle {
         if self.failures.len() < ADDRESSES_MAX {
             return;
         }
-        let ends = |at: &usize| self.failures.get(*at).map(|(_, failures)| failures.window_end);
+        let ends = |at: &usize| {
+            self.failures
+                .get(*at)
+                .map(|(_, failures)| failures.window_end)
+        };
         if let Some(first) = (0..self.failures.len()).min_by_key(ends) {
             self.failures.swap_remove(first);
         }

@@ -260,9 +260,7 @@ pub type ApiKeys = Credentials<TenantId>;
 
 impl<T> Credentials<T> {
     /// Takes a table of 64 hex digits (either case) of a SHA-256, and whose the credential is.
-    pub fn from_hex(
-        table: impl IntoIterator<Item = (String, T)>,
-    ) -> Result<Self, ScopeError> {
+    pub fn from_hex(table: impl IntoIterator<Item = (String, T)>) -> Result<Self, ScopeError> {
         let mut entries: Vec<([u8; 32], T)> = Vec::new();
         for (digits, holder) in table {
             let mut digest = [0; 32];

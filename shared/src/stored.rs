@@ -59,9 +59,10 @@ pub fn write(record: &Record) -> (String, Option<&[u8]>) {
 
 /// Reads what [`write`] gave.
 pub fn read(text: &str, body: Vec<u8>) -> Result<Record, StoredError> {
-    let form: RecordForm = json::read(text.as_bytes()).map_err(|error| StoredError::Unreadable {
-        reason: error.to_string(),
-    })?;
+    let form: RecordForm =
+        json::read(text.as_bytes()).map_err(|error| StoredError::Unreadable {
+            reason: error.to_string(),
+        })?;
     if form.version > VERSION {
         return Err(StoredError::Later {
             found: form.version,

@@ -123,13 +123,22 @@ mod tests {
         assert_eq!(at(2).since(at(5)), Millis::new(0));
         assert_eq!(at(i64::MAX).plus(Millis::new(1)), at(i64::MAX));
         assert_eq!(at(i64::MIN).minus(Millis::new(1)), at(i64::MIN));
-        assert_eq!(Millis::new(1).saturating_sub(Millis::new(2)), Millis::new(0));
+        assert_eq!(
+            Millis::new(1).saturating_sub(Millis::new(2)),
+            Millis::new(0)
+        );
     }
 
     #[test]
     fn moments_are_shown_as_rfc_3339() {
         let shown = alloc::string::ToString::to_string;
-        assert_eq!(shown(&Timestamp::from_millis(1_500)), "1970-01-01T00:00:01.500Z");
-        assert_eq!(shown(&Timestamp::from_millis(i64::MAX)), "9223372036854775807 ms since 1970");
+        assert_eq!(
+            shown(&Timestamp::from_millis(1_500)),
+            "1970-01-01T00:00:01.500Z"
+        );
+        assert_eq!(
+            shown(&Timestamp::from_millis(i64::MAX)),
+            "9223372036854775807 ms since 1970"
+        );
     }
 }

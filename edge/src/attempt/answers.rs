@@ -21,9 +21,11 @@ impl Attempt<'_> {
     pub(super) fn refused(&self, answer: Answer, body: Vec<u8>) -> Response {
         let id = self.id();
         match answer {
-            Answer::Replay { outcome, expires_at, .. } => {
-                respond::replay(outcome.with(body), expires_at, &id)
-            }
+            Answer::Replay {
+                outcome,
+                expires_at,
+                ..
+            } => respond::replay(outcome.with(body), expires_at, &id),
             // A twin that did not run leaves nothing to answer from; the caller comes again and runs.
             Answer::Running { .. } | Answer::Absent => {
                 let detail = "the same request is still running; send it again with the same key";
@@ -36,7 +38,8 @@ impl Attempt<'_> {
                 .response()
             }
             Answer::Mismatch => {
-                let detail = "this key names a request with another method, path, media type or body";
+                let detail =
+                    "this key names a request with another method, path, media type or body";
                 Problem::new(Code::KeyReused, detail).about(&id).response()
             }
             Answer::Unknown { cause, retry } => self.unknown_still(cause.into(), retry),
@@ -46,15 +49,19 @@ impl Attempt<'_> {
             }
             Answer::FromTheFuture => {
                 let detail = "the key's own time lies more than 5 minutes ahead";
-                Problem::new(Code::KeyMalformed, detail).about(&id).response()
+                Problem::new(Code::KeyMalformed, detail)
+                    .about(&id)
+                    .response()
             }
-            Answer::Abandoned => respond::unavailable("the operation could not be claimed in time; nothing was sent on"),
+            Answer::Abandoned => respond::unavailable(
+                "the operation could not be claimed in time; nothing was sent on",
+            ),
             Answer::Execute { .. }
             | Answer::Recorded { .. }
             | Answer::Released
             | Answer::Suspended
             | Answer::Superseded
-            | Answer::Status(_)
+            | Answer::Status
             | Answer::Done
             | Answer::Failed { .. } => {
                 event(Level::Error, "unexpected_answer", &[("operation", &id)]);
@@ -72,7 +79,10 @@ impl Attempt<'_> {
         expires_at: Option<Timestamp>,
     ) -> Response {
         let (id, expires) = (self.id().to_string(), expires_at.map(|at| at.to_string()));
-        let mut ours = vec![(headers::STATUS, "created"), (headers::OPERATION, id.as_str())];
+        let mut ours = vec![
+            (headers::STATUS, "created"),
+            (headers::OPERATION, id.as_str()),
+        ];
         ours.extend(expires.as_deref().map(|at| (headers::EXPIRES, at)));
         if body.is_none() {
             ours.push((headers::BODY, "omitted"));
@@ -83,31 +93,45 @@ impl Attempt<'_> {
     /// The origin's own answer to a request that did not run: nothing of it is kept (P3, U1).
     pub(super) fn not_run(&self, answer: origin::Answer) -> Response {
         let id = self.id().to_string();
-        let mut ours = vec![(headers::STATUS, "released"), (headers::OPERATION, id.as_str())];
+        let mut ours = vec![
+            (headers::STATUS, "released"),
+            (headers::OPERATION, id.as_str()),
+        ];
         if answer.body.is_none() {
             ours.push((headers::BODY, "omitted"));
         }
         let heard = headers::to_caller(answer.headers);
-        respond::origin_answer(answer.status, &heard, &ours, answer.body.unwrap_or_default())
+        respond::origin_answer(
+            answer.status,
+            &heard,
+            &ours,
+            answer.body.unwrap_or_default(),
+        )
     }
 
     /// To the request that found out: 503, which retry loops repeat (A).
     pub(super) fn unknown_now(&self, why: &str) -> Response {
         let id = self.id();
-        Problem::new(Code::OutcomeUnknown, format!("the outcome is unknown: {why}"))
-            .about(&id)
-            .retry_after(Millis::from_secs(2))
-            .located(&id)
-            .response()
+        Problem::new(
+            Code::OutcomeUnknown,
+            format!("the outcome is unknown: {why}"),
+        )
+        .about(&id)
+        .retry_after(Millis::from_secs(2))
+        .located(&id)
+        .response()
     }
 
     /// To a retry: 409, because it has to wait (A); to a webhook's sender 503, so that it sends again (B).
     pub(super) fn unknown_still(&self, cause: UnknownCause, retry: Option<Millis>) -> Response {
         let id = self.id();
-        let problem = Problem::new(Code::OutcomeUnknown, format!("the outcome is unknown: {cause}"))
-            .about(&id)
-            .retry_after(retry.unwrap_or(PARKED_RETRY))
-            .located(&id);
+        let problem = Problem::new(
+            Code::OutcomeUnknown,
+            format!("the outcome is unknown: {cause}"),
+        )
+        .about(&id)
+        .retry_after(retry.unwrap_or(PARKED_RETRY))
+        .located(&id);
         match self.kind() {
             Kind::Api => problem.with_status(409),
             Kind::Webhook => problem,

@@ -31,7 +31,11 @@ pub(super) async fn report(
     let told = attempt.site.objects.ask(&call, &body, PATIENCE).await;
     if let Err(error) = &told {
         let id = attempt.id();
-        event(Level::Error, "report_unanswered", &[("operation", &id), ("error", error)]);
+        event(
+            Level::Error,
+            "report_unanswered",
+            &[("operation", &id), ("error", error)],
+        );
         let left = held.lease.saturating_sub(clock::now().since(held.since));
         in_background_with(attempt.site, call, body, left);
     }

@@ -24,14 +24,23 @@ use crate::site::Site;
 use crate::telemetry::{Level, event};
 
 /// Answers a request at this route.
-pub(crate) async fn handle(inbound: Inbound, route: &Route, api: &ApiRoute, site: &Site) -> Response {
+pub(crate) async fn handle(
+    inbound: Inbound,
+    route: &Route,
+    api: &ApiRoute,
+    site: &Site,
+) -> Response {
     let Some(tenant) = tenant::of(&inbound, api, &site.settings) else {
         body::drain(inbound.body).await;
         let detail = "the credential that names the tenant is missing or unknown";
         let refused = Problem::new(Code::Unauthenticated, detail);
         return refused.header("www-authenticate", "Bearer").response();
     };
-    let lines: Vec<&[u8]> = inbound.header(headers::KEY).map(str::as_bytes).into_iter().collect();
+    let lines: Vec<&[u8]> = inbound
+        .header(headers::KEY)
+        .map(str::as_bytes)
+        .into_iter()
+        .collect();
     let key_missing = lines.is_empty();
     let (code, detail) = match api.key.read(&lines) {
         KeyReading::Key(key) => return keyed(inbound, route, api, site, tenant, key).await,
@@ -39,7 +48,10 @@ pub(crate) async fn handle(inbound: Inbound, route: &Route, api: &ApiRoute, site
             note(site, route, &tenant, Ended::Unprotected, key_missing);
             return passing::unprotected(inbound, route, api, site).await;
         }
-        KeyReading::Missing => (Code::KeyMissing, String::from("the idempotency-key header is missing")),
+        KeyReading::Missing => (
+            Code::KeyMissing,
+            String::from("the idempotency-key header is missing"),
+        ),
         KeyReading::Malformed { reason } => (Code::KeyMalformed, reason),
     };
     body::drain(inbound.body).await;
@@ -124,11 +136,13 @@ fn patience(inbound: &Inbound) -> Result<Option<Millis>, Response> {
     let Some(text) = inbound.header(headers::DEADLINE) else {
         return Ok(None);
     };
-    text.parse().map(|left| Some(Millis::new(left))).map_err(|_not_a_number| {
-        let found = shared::quote::quoted(text.as_bytes());
-        let detail = format!("oncegate-deadline {found} is not a number of milliseconds");
-        respond::problem(Code::RequestMalformed, &detail)
-    })
+    text.parse()
+        .map(|left| Some(Millis::new(left)))
+        .map_err(|_not_a_number| {
+            let found = shared::quote::quoted(text.as_bytes());
+            let detail = format!("oncegate-deadline {found} is not a number of milliseconds");
+            respond::problem(Code::RequestMalformed, &detail)
+        })
 }
 
 /// Counts a call that no record is asked for, at the route's first object. Nobody waits for it.
@@ -145,7 +159,11 @@ pub(crate) fn note(site: &Site, route: &Route, tenant: &TenantId, ended: Ended, 
     let objects = site.objects.clone();
     site.go_on(async move {
         if let Err(error) = objects.ask(&call, &[], PATIENCE).await {
-            event(Level::Warn, "not_counted", &[("route", &call.route), ("error", &error)]);
+            event(
+                Level::Warn,
+                "not_counted",
+                &[("route", &call.route), ("error", &error)],
+            );
         }
     });
 }

@@ -28,8 +28,14 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Response {
     if !login::is_operator_host(inbound, site) {
         return respond::not_found();
     }
-    let Some(file) = file_of(&inbound.path) else {
-        return respond::not_found();
+    let is_opened = inbound
+        .header("accept")
+        .unwrap_or_default()
+        .contains("text/html");
+    let (status, file) = match file_of(&inbound.path) {
+        Some(file) => (200, file),
+        None if is_opened => (404, PAGE), // the dashboard says itself that there is no such page
+        None => return respond::not_found(),
     };
     if !matches!(inbound.method.as_str(), "GET" | "HEAD") {
         return respond::method_not_allowed(&inbound.method, "GET, HEAD");
@@ -45,7 +51,7 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Response {
         Err(error) => Err(error),
     };
     match found {
-        Ok(response) if response.status_code() == 200 => served(response, file),
+        Ok(response) if response.status_code() == 200 => served(status, response, file),
         Ok(_missing) => respond::not_found(),
         Err(error) => {
             event(
@@ -58,7 +64,7 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Response {
     }
 }
 
-fn served(response: Response, file: &str) -> Response {
+fn served(status: u16, response: Response, file: &str) -> Response {
     let media_type = response.headers().get("content-type").ok().flatten();
     let headers = [
         (
@@ -79,7 +85,7 @@ fn served(response: Response, file: &str) -> Response {
         ("x-content-type-options", "nosniff"),
     ];
     let (_builder, body) = response.into_parts();
-    respond::streamed(200, &headers, body)
+    respond::streamed(status, &headers, body)
 }
 
 /// The file behind an address of the dashboard, if it can be one.

@@ -80,14 +80,21 @@ fn by_key<'a>(
     owned: &[(&'a Route, &'a ApiRoute, TenantId)],
 ) -> Result<Option<Found<'a>>, Response> {
     let Some(name) = inbound.parameter("route") else {
-        let detail = "name the operation by its id in the path, or by ?route= and its idempotency-key";
+        let detail =
+            "name the operation by its id in the path, or by ?route= and its idempotency-key";
         return Err(respond::problem(Code::RequestMalformed, detail));
     };
-    let Some((route, api, tenant)) = owned.iter().find(|(route, ..)| route.name().as_str() == name)
+    let Some((route, api, tenant)) = owned
+        .iter()
+        .find(|(route, ..)| route.name().as_str() == name)
     else {
         return Ok(None);
     };
-    let lines: Vec<&[u8]> = inbound.header(headers::KEY).map(str::as_bytes).into_iter().collect();
+    let lines: Vec<&[u8]> = inbound
+        .header(headers::KEY)
+        .map(str::as_bytes)
+        .into_iter()
+        .collect();
     let key = match api.key.read(&lines) {
         KeyReading::Key(key) => OperationKey::from(key),
         KeyReading::Malformed { reason } => {
@@ -109,14 +116,18 @@ async fn status(place: &Place, route: &Route, operation: KeyDigest, site: &Site)
         route: place.route.clone(),
         shard: place.shard,
         policy: Some(route.policy()),
-        ask: Ask::Status { digest: operation.to_string() },
+        ask: Ask::Status {
+            digest: operation.to_string(),
+        },
         fault: None,
     };
     match site.objects.ask(&call, &[], PATIENCE).await {
-        Ok((Answer::Status(status), _)) => {
-            let list = [("content-type", "application/json"), ("cache-control", "no-store")];
-            let body = serde_json::to_vec(&status).unwrap_or_default();
-            respond::with_headers(200, &list, body)
+        Ok((Answer::Status, status)) => {
+            let list = [
+                ("content-type", "application/json"),
+                ("cache-control", "no-store"),
+            ];
+            respond::with_headers(200, &list, status)
         }
         Ok(_absent) => not_found(),
         Err(error) => {
@@ -127,5 +138,8 @@ async fn status(place: &Place, route: &Route, operation: KeyDigest, site: &Site)
 }
 
 fn not_found() -> Response {
-    respond::problem(Code::OperationNotFound, "no operation of this credential has this id or key")
+    respond::problem(
+        Code::OperationNotFound,
+        "no operation of this credential has this id or key",
+    )
 }

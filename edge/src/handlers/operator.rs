@@ -111,7 +111,10 @@ async fn read_operations(inbound: &Inbound, site: &Site) -> Result<Response, Res
                 let answers = answer.map(|answer| (object, answer)).into_iter().collect();
                 Answers { answers, silent }
             }
-            None => Answers { answers: Vec::new(), silent: 0 },
+            None => Answers {
+                answers: Vec::new(),
+                silent: 0,
+            },
         };
         return Ok(json(&listing::page(answers, site.now)));
     }
@@ -132,12 +135,18 @@ async fn read_operation(id: &str, site: &Site) -> Result<Response, Response> {
     let id = OperationId::parse(id).ok_or_else(missing)?;
     object_of(&id, site).await?.ok_or_else(missing)?;
     let question = id.to_string();
-    let asked = site.objects.operations(&id.object, "/detail", question.as_bytes(), PATIENCE);
+    let asked = site
+        .objects
+        .operations(&id.object, "/detail", question.as_bytes(), PATIENCE);
     match asked.await {
         Ok(detail) if detail.is_empty() => Err(missing()),
         Ok(detail) => Ok(shown(detail)),
         Err(error) => {
-            event(Level::Warn, "object_silent", &[("operation", &id), ("error", &error)]);
+            event(
+                Level::Warn,
+                "object_silent",
+                &[("operation", &id), ("error", &error)],
+            );
             let detail = "the object that keeps the operation did not answer";
             Err(respond::unavailable(detail))
         }

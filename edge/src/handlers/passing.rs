@@ -27,7 +27,13 @@ pub(crate) async fn unprotected(
         event(Level::Error, "origin_missing", &[("route", route.name())]);
         return respond::internal();
     };
-    pass(inbound, origin.as_str(), tenant::front_secret(api), &[(headers::STATUS, "unprotected")]).await
+    pass(
+        inbound,
+        origin.as_str(),
+        tenant::front_secret(api),
+        &[(headers::STATUS, "unprotected")],
+    )
+    .await
 }
 
 /// A request that no route takes.
@@ -48,15 +54,19 @@ async fn pass(
         Err(error) => {
             event(Level::Warn, "pass_failed", &[("error", &error)]);
             let detail = "the origin did not answer; whether the request took effect is not known";
-            Problem::new(Code::OutcomeUnknown, detail).with_status(502).response()
+            Problem::new(Code::OutcomeUnknown, detail)
+                .with_status(502)
+                .response()
         }
     }
 }
 
 fn passed(answer: &RawResponse, ours: &[(&str, &str)]) -> Response {
     let heard = headers::to_caller(header_list(&worker::Headers(answer.headers())));
-    let mut list: Vec<(&str, &str)> =
-        heard.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut list: Vec<(&str, &str)> = heard
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     list.extend(ours);
     let body = match answer.body() {
         Some(stream) => worker::ResponseBody::Stream(stream),

@@ -1,7 +1,7 @@
 //! Whose request it is (K6): the credential in its headers, as its route reads it.
 
-use shared::policy::{ApiRoute, TenantSource};
 use shared::config::Config;
+use shared::policy::{ApiRoute, TenantSource};
 use shared::scope::{TenantId, credential_digest_tenant};
 
 use crate::request::Inbound;
@@ -9,8 +9,15 @@ use crate::request::Inbound;
 /// The tenant, or nothing for a caller that is not authenticated; why is not told.
 pub(crate) fn of(inbound: &Inbound, route: &ApiRoute, config: &Config) -> Option<TenantId> {
     match &route.tenant {
-        TenantSource::ApiKey => config.api_keys.tenant_of(api_key(inbound)?.as_bytes()).cloned(),
-        TenantSource::Header { header, secret_header, secret } => {
+        TenantSource::ApiKey => config
+            .api_keys
+            .tenant_of(api_key(inbound)?.as_bytes())
+            .cloned(),
+        TenantSource::Header {
+            header,
+            secret_header,
+            secret,
+        } => {
             let presented = inbound.header(secret_header.as_str())?;
             let is_front = config.front_secret_holds(secret, presented.as_bytes());
             let named = inbound.header(header.as_str())?;

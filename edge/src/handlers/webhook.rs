@@ -81,9 +81,19 @@ fn read(
     webhook: &WebhookRoute,
     site: &Site,
 ) -> Result<Event, Refusal> {
-    let headers: Vec<(&str, &[u8])> =
-        inbound.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    let delivery = Delivery { headers: &headers, body, arrived: site.now };
+    let headers: Vec<(&str, &[u8])> = inbound
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_bytes()))
+        .collect();
+    let delivery = Delivery {
+        headers: &headers,
+        body,
+        arrived: site.now,
+    };
     let secrets = site.settings.webhook_secrets(route);
-    webhook.scheme.verify(&delivery, secrets, webhook.tolerance)?.event()
+    webhook
+        .scheme
+        .verify(&delivery, secrets, webhook.tolerance)?
+        .event()
 }

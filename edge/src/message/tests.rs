@@ -34,26 +34,37 @@ where
     assert_eq!(&serde_json::from_str::<T>(literal).unwrap(), head);
 }
 
+const HEAD: &str = r#"{"v":1,"tenant":"acme","route":"orders","shard":0,"ask":"#;
+const ATTEMPT: &str = r#""key":"order-0000000001","token":"abababababababababababababababab""#;
+
 #[test]
 fn begin_is_pinned() {
     let begin = Ask::Begin {
         key: key(),
         token: token(),
-        fingerprint: Fingerprint { recipe: 1, digest: [1; 32] },
+        fingerprint: Fingerprint {
+            recipe: 1,
+            digest: [1; 32],
+        },
         minted_at: Some(Timestamp::from_millis(5)),
         wait: Millis::new(1_000),
     };
     let parts = PolicyParts::defaults(Kind::Api, OnUnknown::Park);
     let policy = Some(Policy::new(parts).unwrap());
+    let literal = [
+        HEAD,
+        r#""begin","policy":{"kind":"api","lease":30000,"wait":1000,"#,
+        r#""retention":{"for_ms":259200000},"on_unknown":"park"},"#,
+        ATTEMPT,
+        r#","fingerprint":"v1:0101010101010101010101010101010101010101010101010101010101010101","#,
+        r#""minted_at":5,"wait":1000}"#,
+    ];
     check(
-        &Call { policy, ..call(begin) },
-        concat!(
-            r#"{"v":1,"tenant":"acme","route":"orders","shard":0,"#,
-            r#""policy":{"kind":"api","lease":30000,"wait":1000,"retention":{"for_ms":259200000},"on_unknown":"park"},"#,
-            r#""ask":{"begin":{"key":"order-0000000001","token":"abababababababababababababababab","#,
-            r#""fingerprint":"v1:0101010101010101010101010101010101010101010101010101010101010101","#,
-            r#""minted_at":5,"wait":1000}}}"#
-        ),
+        &Call {
+            policy,
+            ..call(begin)
+        },
+        &literal.concat(),
     );
 }
 
@@ -66,30 +77,58 @@ fn what_an_attempt_reports_is_pinned() {
         omitted: None,
     };
     let latency = Millis::new(7);
+    let with_attempt = |before: &str, after: &str| [HEAD, before, ",", ATTEMPT, after].concat();
     let rows = [
         (
-            Ask::Complete { key: key.clone(), token, outcome, latency },
-            r#"{"complete":{"key":"order-0000000001","token":"abababababababababababababababab","outcome":{"status":201,"headers":[["etag","1"]]},"latency":7}}"#,
+            Ask::Complete {
+                key: key.clone(),
+                token,
+                outcome,
+                latency,
+            },
+            with_attempt(
+                r#""complete""#,
+                r#","outcome":{"status":201,"headers":[["etag","1"]]},"latency":7}"#,
+            ),
         ),
         (
-            Ask::Release { key: key.clone(), token, status: Some(400), latency: None },
-            r#"{"release":{"key":"order-0000000001","token":"abababababababababababababababab","status":400,"latency":null}}"#,
+            Ask::Release {
+                key: key.clone(),
+                token,
+                status: Some(400),
+                latency: None,
+            },
+            with_attempt(r#""release""#, r#","status":400}"#),
         ),
         (
-            Ask::Suspend { key: key.clone(), token, cause: Cause::Status(500), latency: None },
-            r#"{"suspend":{"key":"order-0000000001","token":"abababababababababababababababab","cause":{"status":500},"latency":null}}"#,
+            Ask::Suspend {
+                key: key.clone(),
+                token,
+                cause: Cause::Status(500),
+                latency: None,
+            },
+            with_attempt(r#""suspend""#, r#","cause":{"status":500}}"#),
         ),
         (
             Ask::Abandon { key, token },
-            r#"{"abandon":{"key":"order-0000000001","token":"abababababababababababababababab"}}"#,
+            with_attempt(r#""abandon""#, "}"),
         ),
         (
-            Ask::Note { ended: Ended::Unprotected, key_missing: true },
-            r#"{"note":{"ended":"unprotected","key_missing":true}}"#,
+            Ask::Status {
+                digest: String::from("ab"),
+            },
+            [HEAD, r#""status","digest":"ab"}"#].concat(),
+        ),
+        (
+            Ask::Note {
+                ended: Ended::Unprotected,
+                key_missing: true,
+            },
+            [HEAD, r#""note","ended":"unprotected","key_missing":true}"#].concat(),
         ),
     ];
     for (ask, literal) in rows {
-        check(&ask, literal);
+        check(&call(ask), &literal);
     }
 }
 
@@ -98,32 +137,61 @@ fn answers_are_pinned() {
     let lease = Millis::new(30_000);
     let number = AttemptNumber::new(3).get();
     check(
-        &Answer::Execute { number, lease, took_over: false },
+        &Answer::Execute {
+            number,
+            lease,
+            took_over: false,
+        },
         r#"{"execute":{"number":3,"lease":30000,"took_over":false}}"#,
     );
-    let outcome = OutcomeHead { status: 200, headers: vec![], omitted: Some(9) };
+    let outcome = OutcomeHead {
+        status: 200,
+        headers: vec![],
+        omitted: Some(9),
+    };
     check(
-        &Answer::Replay { outcome, expires_at: None, changed: true },
+        &Answer::Replay {
+            outcome,
+            expires_at: None,
+            changed: true,
+        },
         r#"{"replay":{"outcome":{"status":200,"headers":[],"omitted":9},"expires_at":null,"changed":true}}"#,
     );
     let retry = Some(Millis::new(5));
     check(
-        &Answer::Unknown { cause: Cause::LeaseRanOut, retry },
+        &Answer::Unknown {
+            cause: Cause::LeaseRanOut,
+            retry,
+        },
         r#"{"unknown":{"cause":"lease_ran_out","retry":5}}"#,
     );
     check(&Answer::Running { lease }, r#"{"running":{"lease":30000}}"#);
-    check(&Answer::Recorded { expires_at: None }, r#"{"recorded":{"expires_at":null}}"#);
+    check(
+        &Answer::Recorded { expires_at: None },
+        r#"{"recorded":{"expires_at":null}}"#,
+    );
     check(&Answer::Mismatch, r#""mismatch""#);
 }
 
 #[test]
 fn what_an_older_sender_leaves_out_has_a_default() {
-    let literal = r#"{"tenant":"acme","route":"orders","ask":{"look":{"key":"order-0000000001"}},"later":1}"#;
-    let ask = Ask::Look { key: key(), fingerprint: None };
-    assert_eq!(serde_json::from_str::<Call>(literal).unwrap(), Call { v: 0, ..call(ask) });
+    let literal =
+        r#"{"tenant":"acme","route":"orders","ask":"look","key":"order-0000000001","later":1}"#;
+    let ask = Ask::Look {
+        key: key(),
+        fingerprint: None,
+    };
+    assert_eq!(
+        serde_json::from_str::<Call>(literal).unwrap(),
+        Call { v: 0, ..call(ask) }
+    );
     let literal = r#"{"execute":{"number":1,"lease":5,"later":{}}}"#;
     let lease = Millis::new(5);
-    let answer = Answer::Execute { number: 1, lease, took_over: false };
+    let answer = Answer::Execute {
+        number: 1,
+        lease,
+        took_over: false,
+    };
     assert_eq!(serde_json::from_str::<Answer>(literal).unwrap(), answer);
 }
 
@@ -137,14 +205,35 @@ fn a_body_follows_its_head_as_it_is() {
 
 #[test]
 fn what_is_cut_short_is_no_message() {
-    for bytes in [&b""[..], b"\0\0\0", b"\0\0\0\x0b\"mismatch\"", b"\xff\xff\xff\xff"] {
+    for bytes in [
+        &b""[..],
+        b"\0\0\0",
+        b"\0\0\0\x0b\"mismatch\"",
+        b"\xff\xff\xff\xff",
+    ] {
         assert!(decode::<Answer>(bytes).is_err(), "{bytes:?}");
     }
 }
 
 #[test]
 fn a_token_is_never_repeated_in_an_error() {
-    let literal = r#"{"abandon":{"key":"k","token":"not-a-token"}}"#;
-    let error = serde_json::from_str::<Ask>(literal).unwrap_err().to_string();
+    let literal =
+        r#"{"tenant":"acme","route":"orders","ask":"abandon","key":"k","token":"not-a-token"}"#;
+    let error = serde_json::from_str::<Call>(literal)
+        .unwrap_err()
+        .to_string();
     assert!(!error.contains("not-a-token"), "{error}");
+}
+
+#[test]
+fn a_question_without_what_it_needs_is_none() {
+    for ask in [
+        "begin", "complete", "release", "suspend", "abandon", "look", "status", "note",
+    ] {
+        let literal = format!(r#"{{"tenant":"acme","route":"orders","ask":"{ask}"}}"#);
+        let error = serde_json::from_str::<Call>(&literal)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("lacks a member"), "{ask}: {error}");
+    }
 }

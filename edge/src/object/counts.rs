@@ -31,7 +31,12 @@ impl Saved {
         let rows = sql.exec(last, &[])?;
         let Some(row) = rows.first() else {
             let (sums, at) = (Sums::default(), Timestamp::from_millis(0));
-            return Ok(Self { sums, completed: 0, at, minute: 0 });
+            return Ok(Self {
+                sums,
+                completed: 0,
+                at,
+                minute: 0,
+            });
         };
         let minute = row.integer(0)?;
         Ok(Self {
@@ -80,7 +85,12 @@ impl Saved {
         if minute != self.minute {
             prune(sql, now)?;
         }
-        *self = Self { sums: sums.clone(), completed, at: now, minute };
+        *self = Self {
+            sums: sums.clone(),
+            completed,
+            at: now,
+            minute,
+        };
         Ok(())
     }
 }

@@ -28,7 +28,11 @@ impl Identity {
         };
         let form: Form = json::read(row.text(0)?.as_bytes()).map_err(SqlError::unreadable)?;
         Ok(Some(Self {
-            place: Place { tenant: form.tenant, route: form.route, shard: form.shard },
+            place: Place {
+                tenant: form.tenant,
+                route: form.route,
+                shard: form.shard,
+            },
             policy: form.policy,
             registered: form.registered,
         }))

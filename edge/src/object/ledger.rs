@@ -63,7 +63,9 @@ impl Waiting {
     /// What is worth remembering of this call, if it may have to wait.
     pub(crate) fn of(call: &Call) -> Option<Self> {
         match &call.ask {
-            Ask::Begin { key, fingerprint, .. } => Some(Self {
+            Ask::Begin {
+                key, fingerprint, ..
+            } => Some(Self {
                 key: key.clone(),
                 fingerprint: *fingerprint,
                 policy: call.policy,
@@ -126,7 +128,9 @@ impl Ledger {
         let known = self.identity.as_ref().map(|known| known.policy);
         let policy = waiting.policy.or(known);
         let kind = policy.map_or(Kind::Api, Policy::kind);
-        let look = self.processor.look(&waiting.key, Some(&waiting.fingerprint), kind, now)?;
+        let look = self
+            .processor
+            .look(&waiting.key, Some(&waiting.fingerprint), kind, now)?;
         self.processor.waited(&look);
         self.looked(look, &waiting.key, policy.as_ref(), now)
     }
@@ -138,7 +142,10 @@ impl Ledger {
     ) -> Result<(Vec<KeyDigest>, Option<Timestamp>), SqlError> {
         let expired = self.processor.expire_leases(now, LEASES_MAX)?;
         if self.processor.store().needs_sweep() && self.sweep.is_due(now) {
-            let retention = self.identity.as_ref().and_then(|known| known.policy.retention().span());
+            let retention = self
+                .identity
+                .as_ref()
+                .and_then(|known| known.policy.retention().span());
             self.sweep.run(&mut self.processor, retention, now)?;
         }
         let is_busy = self.counts_due().is_some_and(|due| due <= now);
@@ -154,7 +161,12 @@ impl Ledger {
 
     /// When the alarm is next needed, all things considered.
     fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
-        let sweep = self.processor.store().needs_sweep().then(|| self.sweep.due()).flatten();
+        let sweep = self
+            .processor
+            .store()
+            .needs_sweep()
+            .then(|| self.sweep.due())
+            .flatten();
         let lease = self.processor.store().next_lease_end()?;
         let counts = self.counts_due();
         Ok([sweep, lease, counts].into_iter().flatten().min())
@@ -184,13 +196,18 @@ impl Ledger {
 
     fn save_counts(&mut self, now: Timestamp) -> Result<(), SqlError> {
         let completed = self.processor.store().completed();
-        self.saved.save(&self.sql, self.processor.sums(), completed, now)
+        self.saved
+            .save(&self.sql, self.processor.sums(), completed, now)
     }
 
     /// The promise that counts for this call. What the route promises anew is remembered at its next claim.
     fn recognise(&mut self, call: &Call) -> Result<Policy, SqlError> {
         let place = call.place();
-        if self.identity.as_ref().is_some_and(|known| known.place != place) {
+        if self
+            .identity
+            .as_ref()
+            .is_some_and(|known| known.place != place)
+        {
             return Err(SqlError::unreadable("the message is for another object"));
         }
         let known = self.identity.as_ref().map(|known| known.policy);
@@ -198,7 +215,11 @@ impl Ledger {
         let policy = policy.ok_or_else(|| SqlError::unreadable("the message brings no policy"))?;
         if matches!(call.ask, Ask::Begin { .. } | Ask::Note { .. }) && known != Some(policy) {
             let registered = self.identity.as_ref().is_some_and(|known| known.registered);
-            let identity = Identity { place, policy, registered };
+            let identity = Identity {
+                place,
+                policy,
+                registered,
+            };
             identity.save(&self.sql)?;
             self.identity = Some(identity);
         }
@@ -213,33 +234,62 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Step, SqlError> {
         let (answer, body) = match ask {
-            Ask::Begin { key, token, fingerprint, minted_at, wait } => {
-                let asking = Asking { token: token.0, fingerprint, minted_at };
+            Ask::Begin {
+                key,
+                token,
+                fingerprint,
+                minted_at,
+                wait,
+            } => {
+                let asking = Asking {
+                    token: token.0,
+                    fingerprint,
+                    minted_at,
+                };
                 return self.begin(&key, &asking, policy, wait, now);
             }
-            Ask::Complete { key, token, outcome, latency } => {
+            Ask::Complete {
+                key,
+                token,
+                outcome,
+                latency,
+            } => {
                 self.processor.sums_mut().origin_latency.observe(latency);
                 let outcome = outcome.with(body);
-                let complete = self.processor.complete(&key, token.0, outcome, policy, now)?;
+                let complete = self
+                    .processor
+                    .complete(&key, token.0, outcome, policy, now)?;
                 (completed(complete), Vec::new())
             }
-            Ask::Release { key, token, status, latency } => {
+            Ask::Release {
+                key,
+                token,
+                status,
+                latency,
+            } => {
                 self.observe(latency);
                 let kind = policy.kind();
                 let release = self.processor.release(&key, token.0, status, kind, now)?;
                 (self.released(release, &key, policy, now)?, Vec::new())
             }
-            Ask::Suspend { key, token, cause, latency } => {
+            Ask::Suspend {
+                key,
+                token,
+                cause,
+                latency,
+            } => {
                 self.observe(latency);
                 let suspend = self.processor.suspend(&key, token.0, cause.into(), now)?;
                 (suspended(suspend), Vec::new())
             }
             Ask::Abandon { key, token } => self.abandon(&key, token.0, now)?,
             Ask::Look { key, fingerprint } => {
-                let look = self.processor.look(&key, fingerprint.as_ref(), policy.kind(), now)?;
+                let look = self
+                    .processor
+                    .look(&key, fingerprint.as_ref(), policy.kind(), now)?;
                 self.looked(look, &key, Some(policy), now)?
             }
-            Ask::Status { digest } => (self.status(&digest, policy, now)?, Vec::new()),
+            Ask::Status { digest } => self.status(&digest, policy, now)?,
             Ask::Note { ended, key_missing } => {
                 let sums = self.processor.sums_mut();
                 sums.keys_missing += u64::from(key_missing);
@@ -263,7 +313,10 @@ impl Ledger {
     ) -> Result<Step, SqlError> {
         let begin = self.processor.begin(key, asking, policy, now)?;
         let operation = KeyDigest::of(key);
-        let other = matches!(begin, Begin::Mismatch | Begin::Replay(Replay { changed: true, .. }));
+        let other = matches!(
+            begin,
+            Begin::Mismatch | Begin::Replay(Replay { changed: true, .. })
+        );
         if other {
             fingerprints::note(&self.sql, &operation, &asking.fingerprint, now)?;
         }
@@ -329,7 +382,9 @@ impl Ledger {
     ) -> Result<(Answer, Vec<u8>), SqlError> {
         let answer = match look {
             Look::Absent => Answer::Absent,
-            Look::Running { lease_until } => Answer::Running { lease: lease_until.since(now) },
+            Look::Running { lease_until } => Answer::Running {
+                lease: lease_until.since(now),
+            },
             Look::Unknown(unknown) => Answer::Unknown {
                 cause: unknown.cause.into(),
                 retry: self.retry(key, policy, now)?,
@@ -375,18 +430,22 @@ impl Ledger {
         digest: &str,
         policy: &Policy,
         now: Timestamp,
-    ) -> Result<Answer, SqlError> {
+    ) -> Result<(Answer, Vec<u8>), SqlError> {
+        let absent = || Ok((Answer::Absent, Vec::new()));
         let mut bits = [0; 16];
         if hex::decode_to_slice(digest, &mut bits).is_err() {
-            return Ok(Answer::Absent);
+            return absent();
         }
         let operation = KeyDigest::from_bytes(bits);
         let record = self.processor.store().load(&operation)?;
         let record = record.filter(|record| record.is_live(now));
         let (Some(record), Some(identity)) = (record, &self.identity) else {
-            return Ok(Answer::Absent);
+            return absent();
         };
-        let id = shared::placement::OperationId { object: identity.place.object(), key: operation };
+        let id = shared::placement::OperationId {
+            object: identity.place.object(),
+            key: operation,
+        };
         let named = Named {
             id: &id.to_string(),
             tenant: identity.place.tenant.as_str(),
@@ -395,7 +454,8 @@ impl Ledger {
             kind: policy.kind(),
             on_unknown: policy.on_unknown(),
         };
-        Ok(Answer::Status(present::status(&named, &record, now)))
+        let status = serde_json::to_vec(&present::status(&named, &record, now));
+        Ok((Answer::Status, status.map_err(SqlError::unreadable)?))
     }
 }
 

@@ -19,7 +19,9 @@ impl Waiters {
     /// A place in the row, unless [`WAITERS_MAX`] wait already.
     pub(crate) fn join(&self, operation: KeyDigest) -> Option<Receiver<()>> {
         let mut all = self.0.borrow_mut();
-        let known = all.iter().position(|(waited_for, _)| *waited_for == operation);
+        let known = all
+            .iter()
+            .position(|(waited_for, _)| *waited_for == operation);
         let at = known.unwrap_or(all.len());
         if known.is_none() {
             all.push((operation, Vec::new()));
@@ -37,7 +39,10 @@ impl Waiters {
     /// Wakes all who wait for this operation.
     pub(crate) fn wake(&self, operation: &KeyDigest) {
         let mut all = self.0.borrow_mut();
-        if let Some(at) = all.iter().position(|(waited_for, _)| waited_for == operation) {
+        if let Some(at) = all
+            .iter()
+            .position(|(waited_for, _)| waited_for == operation)
+        {
             let (_, row) = all.swap_remove(at);
             for waiter in row {
                 let _gone_or_woken = waiter.send(());
@@ -65,12 +70,17 @@ mod tests {
     #[test]
     fn sixteen_wait_and_the_next_is_refused() {
         let waiters = Waiters::default();
-        let row: Vec<_> = (0..WAITERS_MAX).map(|_| waiters.join(operation(1))).collect();
+        let row: Vec<_> = (0..WAITERS_MAX)
+            .map(|_| waiters.join(operation(1)))
+            .collect();
         assert!(row.iter().all(Option::is_some));
         assert!(waiters.join(operation(1)).is_none());
         assert!(waiters.join(operation(2)).is_some());
         drop(row);
-        assert!(waiters.join(operation(1)).is_some(), "who has gone makes room");
+        assert!(
+            waiters.join(operation(1)).is_some(),
+            "who has gone makes room"
+        );
     }
 
     #[test]

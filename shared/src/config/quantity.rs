@@ -50,7 +50,10 @@ fn day(date: &str) -> Option<chrono::NaiveDate> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (year, rest) = date.split_at_checked(4)?;
     let (month, day) = rest.strip_prefix('-')?.split_once('-')?;
-    let whole = digits(year) && [month, day].iter().all(|part| part.len() == 2 && digits(part));
+    let whole = digits(year)
+        && [month, day]
+            .iter()
+            .all(|part| part.len() == 2 && digits(part));
     let (year, month, day) = (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
     chrono::NaiveDate::from_ymd_opt(year, month, day).filter(|_| whole)
 }

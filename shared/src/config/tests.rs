@@ -885,7 +885,10 @@ fn requests_find_their_route() {
 #[test]
 fn a5_another_routes_path_under_another_method_hides_no_protected_one() {
     let mut vars = good();
-    for (name, method, path) in [("put", "PUT", "/v1/{x}"), ("post", "POST", "/v1/orders/{id}")] {
+    for (name, method, path) in [
+        ("put", "PUT", "/v1/{x}"),
+        ("post", "POST", "/v1/orders/{id}"),
+    ] {
         let fields = json!({
             "kind": "api", "methods": [method], "path": path, "origin": "sample", "tenant": "api-key",
             "on_unknown": "park",

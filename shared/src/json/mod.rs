@@ -44,7 +44,9 @@ fn write(value: &Value, out: &mut String) {
                 out.push_str(itoa(negative.unsigned_abs()).as_str());
             }
             (None, None, double) => {
-                let double = double.filter(|double| double.is_finite()).unwrap_or_default();
+                let double = double
+                    .filter(|double| double.is_finite())
+                    .unwrap_or_default();
                 out.push_str(ryu_js::Buffer::new().format_finite(double));
             }
         },

@@ -3,6 +3,11 @@
 //! Forms are objects, never arrays in their place, and a number has the type that it is asked for; `serde_json`'s own way
 //! from a value compiles both ways of each for every form.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the kinds of JSON values are the parser's, and all but one are refused alike"
+)]
+
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -238,13 +243,21 @@ impl Reader {
     /// A variant is its name, or an object whose one member is its name and content.
     fn into_variant(self) -> Result<Variant, Unreadable> {
         let members = match self.0 {
-            Value::String(name) => return Ok(Variant { name, content: None }),
+            Value::String(name) => {
+                return Ok(Variant {
+                    name,
+                    content: None,
+                });
+            }
             Value::Object(members) => members,
             _other => return Err(Unreadable::wanted("a variant")),
         };
         let mut members = members.into_iter();
         match (members.next(), members.next()) {
-            (Some((name, content)), None) => Ok(Variant { name, content: Some(content) }),
+            (Some((name, content)), None) => Ok(Variant {
+                name,
+                content: Some(content),
+            }),
             _other => Err(Unreadable::wanted("one variant")),
         }
     }
@@ -259,7 +272,10 @@ impl<'de> SeqAccess<'de> for Items {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Unreadable> {
-        self.0.next().map(|item| seed.deserialize(Reader(item))).transpose()
+        self.0
+            .next()
+            .map(|item| seed.deserialize(Reader(item)))
+            .transpose()
     }
 }
 
@@ -270,7 +286,10 @@ struct Members {
 
 impl Members {
     fn of(members: Map<String, Value>) -> Self {
-        Self { rest: members.into_iter(), content: None }
+        Self {
+            rest: members.into_iter(),
+            content: None,
+        }
     }
 
     fn content(&mut self) -> Reader {

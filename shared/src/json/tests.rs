@@ -40,7 +40,9 @@ fn a_form_is_read_as_the_parser_itself_would() {
             "pairs":[["a",1],["b",4294967295]],
             "table":{"a":"bare","b":{"wrapped":7},"c":{"named":{"text":"é"}},"d":{"optional":null}}}"#,
     );
-    check(r#"{"whole":0,"signed":5,"absent":null,"flag":false,"pairs":[],"table":{},"later":[1.5]}"#);
+    check(
+        r#"{"whole":0,"signed":5,"absent":null,"flag":false,"pairs":[],"table":{},"later":[1.5]}"#,
+    );
 }
 
 #[track_caller]
@@ -60,7 +62,10 @@ fn what_is_no_form_is_said_without_its_values() {
     check_refused(r#"{"flag":1}"#, "true or false");
     check_refused(r#"{"pairs":{}}"#, "an array");
     check_refused(r#"{"pairs":[["a"]]}"#, "tuple");
-    check_refused(r#"{"table":{"a":"secret"}}"#, "one of bare, wrapped, optional, named");
+    check_refused(
+        r#"{"table":{"a":"secret"}}"#,
+        "one of bare, wrapped, optional, named",
+    );
     check_refused(r#"{"table":{"a":{"bare":1,"wrapped":2}}}"#, "one variant");
     check_refused(r#"{"table":{"a":{"bare":1}}}"#, "a bare variant");
     check_refused("{}", "a member whole");
@@ -78,8 +83,9 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(any::<String>(), inner, 0..4)
-                .prop_map(|members| Value::from(members.into_iter().collect::<serde_json::Map<_, _>>())),
+            prop::collection::btree_map(any::<String>(), inner, 0..4).prop_map(|members| {
+                Value::from(members.into_iter().collect::<serde_json::Map<_, _>>())
+            }),
         ]
     })
 }

@@ -4,6 +4,7 @@
 //! senders stand here in one place, with their source. The signature comes first: nothing of a body is read, and
 //! nothing is written, before it holds.
 
+mod envelope;
 mod refusal;
 mod secret;
 mod standard;
@@ -14,6 +15,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use self::envelope::Envelope;
 pub use self::refusal::{EventProblem, Refusal, SignatureProblem};
 pub use self::secret::{Secret, SecretError};
 use crate::scope::OperationKey;
@@ -202,14 +204,6 @@ fn seconds(text: &[u8]) -> Option<Timestamp> {
     Some(Timestamp::from_millis(seconds * 1_000))
 }
 
-/// The members of a body that say which event it is; everything else is skipped.
-#[derive(Deserialize)]
-struct Envelope {
-    id: Option<serde_json::Value>,
-    #[serde(rename = "type")]
-    kind: Option<serde_json::Value>,
-}
-
 impl Verified<'_> {
     /// The event that the delivery is about.
     pub fn event(&self) -> Result<Event, Refusal> {
@@ -217,7 +211,7 @@ impl Verified<'_> {
     }
 
     fn read_event(&self) -> Result<Event, EventProblem> {
-        let envelope: Result<Envelope, _> = serde_json::from_slice(self.body);
+        let envelope = Envelope::read(self.body);
         match self.id {
             EventId::InBody => {
                 let envelope = envelope.map_err(|error| EventProblem::not_an_envelope(&error))?;

@@ -18,7 +18,8 @@ const INPUTS: [&str; 5] = [
 
 /// The exceptions that workerd knows; LLVM's newer encoding is refused there. Where in which file something panicked, and
 /// how types look to their programmer, is not shipped: it is a tenth of the size.
-const RUSTFLAGS: &str = "-Cllvm-args=-wasm-use-legacy-eh -Zlocation-detail=none -Zfmt-debug=none -Zinline-mir=no";
+const RUSTFLAGS: &str = "-Cllvm-args=-wasm-use-legacy-eh -Zlocation-detail=none -Zfmt-debug=none \
+                         -Zinline-mir=no --cfg=sha2_backend_soft=\"compact\"";
 /// A library compiled for size, as the rest is.
 const STD_FEATURES: [&str; 3] = [
     "--",
