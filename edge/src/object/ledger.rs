@@ -37,6 +37,8 @@ pub(crate) struct Ledger {
     saved: Saved,
     identity: Option<Identity>,
     sweep: sweep::Pace,
+    /// Whether a message came since the last alarm.
+    called: bool,
 }
 
 /// What the object does with a message.
@@ -93,6 +95,7 @@ impl Ledger {
             saved,
             identity: Identity::load(sql)?,
             sweep: sweep::Pace::default(),
+            called: false,
         })
     }
 
@@ -103,6 +106,7 @@ impl Ledger {
         body: Vec<u8>,
         now: Timestamp,
     ) -> Result<Step, SqlError> {
+        self.called = true;
         let sql = Rc::clone(&self.sql);
         let written = || sql.cost().rows_written;
         let before = written();
@@ -148,15 +152,17 @@ impl Ledger {
                 .and_then(|known| known.policy.retention().span());
             self.sweep.run(&mut self.processor, retention, now)?;
         }
-        let is_busy = self.counts_due().is_some_and(|due| due <= now);
-        if is_busy {
+        if self.counts_due().is_some_and(|due| due <= now) {
             self.save_counts(now)?;
         }
         let settled = expired.iter().map(KeyDigest::of).collect();
-        let next = self.next_due()?;
         // While calls come, the alarm ticks: setting it for each moment that comes nearer would cost a row each.
-        let tick = is_busy.then(|| now.plus(TICK));
-        Ok((settled, [next, tick].into_iter().flatten().min()))
+        let next = if core::mem::take(&mut self.called) {
+            Some(now.plus(TICK))
+        } else {
+            self.next_due()?
+        };
+        Ok((settled, next))
     }
 
     /// When the alarm is next needed, all things considered.
