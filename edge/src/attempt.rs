@@ -71,6 +71,8 @@ pub(crate) struct Outgoing {
 pub(crate) struct Held {
     token: AttemptId,
     number: u64,
+    /// Whether an attempt before this one may have run.
+    took_over: bool,
     /// When *begin* was sent. The lease runs at least until then and its span, by whichever clock (L2).
     since: Timestamp,
     lease: Millis,
@@ -88,10 +90,18 @@ pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
     #[cfg(feature = "testing")]
     crate::testing::maybe_twice(&attempt, &begin, &[], "begin-twice").await;
     match attempt.site.objects.ask(&begin, &[], patience).await {
-        Ok((Answer::Execute { number, lease, .. }, _)) => {
+        Ok((
+            Answer::Execute {
+                number,
+                lease,
+                took_over,
+            },
+            _,
+        )) => {
             let held = Held {
                 token,
                 number,
+                took_over,
                 since,
                 lease,
             };
@@ -283,11 +293,15 @@ impl Attempt<'_> {
         match report::report(self, held, call, Vec::new()).await {
             // U4: an earlier attempt may have run, so this failure is not the operation's. A webhook's sender hears of it
             // all the same, for it sends again (P3).
-            Ok((Answer::Unknown { cause, .. }, _)) if self.kind() == Kind::Api => {
-                self.unknown_still(cause.into(), None)
+            Ok((Answer::Unknown { cause, retry }, _)) => match self.kind() {
+                Kind::Api => self.unknown_still(cause.into(), retry),
+                Kind::Webhook => self.not_run(answer, None),
+            },
+            Err(_) if held.took_over && self.kind() == Kind::Api => {
+                self.unknown_now("this attempt did not run, and an earlier one may have")
             }
             // Nothing ran: that much is certain, whether the object has heard of it or not.
-            Ok((Answer::Released | Answer::Unknown { .. }, _)) | Err(_) => self.not_run(answer),
+            Ok((Answer::Released, _)) | Err(_) => self.not_run(answer, Some("released")),
             Ok(_superseded) => self.look().await,
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn to_origin(request: HeaderList, dropped: Option<&str>) -> HeaderLis
                 name,
                 "host" | "content-length" | "expect" | "accept-encoding"
             )
-            && dropped.is_none_or(|secret| !secret.eq_ignore_ascii_case(name))
+            && dropped.is_none_or(|secret| !secret.eq_ignore_ascii_case(&name.replace('_', "-")))
     };
     let mut sent: HeaderList = request;
     sent.retain(|(name, _)| passes(name));
@@ -90,14 +90,15 @@ fn is_hop_by_hop(name: &str) -> bool {
     )
 }
 
-/// Names that only the gateway may set (L4, X2).
+/// Names that only the gateway may set (L4, X2). Servers behind CGI and its kin read `_` as `-`.
 fn is_ours(name: &str) -> bool {
-    name.starts_with("oncegate-") || matches!(name, STATUS | REPLAYED | EXPIRES | BODY)
+    let read = name.replace('_', "-");
+    read.starts_with("oncegate-") || matches!(read.as_str(), STATUS | REPLAYED | EXPIRES | BODY)
 }
 
 /// What a caller claims about where its request came from (X2).
 fn is_forwarding(name: &str) -> bool {
-    name == "forwarded" || name.starts_with("x-forwarded-")
+    name == "forwarded" || name.replace('_', "-").starts_with("x-forwarded-")
 }
 
 fn named_by_connection(headers: &[(String, String)]) -> Vec<String> {
@@ -137,6 +138,9 @@ mod tests {
             "oncegate-attempt",
             "oncegate-deadline",
             "oncegate-tenant",
+            "oncegate_tenant",
+            "x_forwarded_for",
+            "x_front_secret",
             "te",
             "x-forwarded-for",
             "x-front-secret",

@@ -35,12 +35,8 @@ const NOT_RUN: [u16; 20] = [
 /// Judges an answer. `moved` is what the route says of this status, where it says anything.
 #[must_use]
 pub fn classify(kind: Kind, answer: OriginAnswer<'_>, moved: Option<Verdict>) -> Verdict {
-    match answer.outcome.map(str::trim) {
-        Some("final") => return Verdict::Final,
-        Some("not-run") => return Verdict::NotRun,
-        Some("unknown") => return Verdict::Unknown(UnknownCause::OriginSaid),
-        Some("pending") => return Verdict::Unknown(UnknownCause::Pending),
-        Some(_) | None => {}
+    if let Some(said) = answer.outcome {
+        return of_word(said.trim());
     }
     if let Some(moved) = moved {
         return moved;
@@ -49,6 +45,16 @@ pub fn classify(kind: Kind, answer: OriginAnswer<'_>, moved: Option<Verdict>) ->
         Kind::Api => of_request(answer.status),
         Kind::Webhook if (200..300).contains(&answer.status) => Verdict::Final,
         Kind::Webhook => Verdict::NotRun, // P3: only success is done
+    }
+}
+
+/// A word that is none of the four proves nothing.
+fn of_word(said: &str) -> Verdict {
+    match said.to_ascii_lowercase().as_str() {
+        "final" => Verdict::Final,
+        "not-run" => Verdict::NotRun,
+        "pending" => Verdict::Unknown(UnknownCause::Pending),
+        _ => Verdict::Unknown(UnknownCause::OriginSaid),
     }
 }
 
@@ -117,7 +123,12 @@ mod tests {
             (Some(" not-run "), Verdict::NotRun),
             (Some("unknown"), Verdict::Unknown(UnknownCause::OriginSaid)),
             (Some("pending"), Verdict::Unknown(UnknownCause::Pending)),
-            (Some("maybe"), Verdict::NotRun),
+            (Some("Final"), Verdict::Final),
+            (
+                Some("unknown, final"),
+                Verdict::Unknown(UnknownCause::OriginSaid),
+            ),
+            (Some("maybe"), Verdict::Unknown(UnknownCause::OriginSaid)),
             (None, Verdict::NotRun),
         ];
         for kind in [Kind::Api, Kind::Webhook] {

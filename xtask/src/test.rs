@@ -18,7 +18,7 @@ enum Extent {
     Quick,
     /// And the gateway in its local runtime, and the browser.
     Usual,
-    /// And the planted bugs, and the suites at their longest.
+    /// And the planted bugs.
     Full,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn test(repo: &Repo, words: &[String]) -> Result<()> {
     exhaustive(repo)?;
     build::build(repo, &Plan::tested())?;
     probe(repo)?;
-    end_to_end(repo, extent)
+    end_to_end(repo)
 }
 
 fn formatting(repo: &Repo) -> Result<()> {
@@ -120,7 +120,7 @@ fn probe(repo: &Repo) -> Result<()> {
 }
 
 /// The suites of the `tests` crate, against the Worker with its hooks and the one that is deployed.
-fn end_to_end(repo: &Repo, extent: Extent) -> Result<()> {
+fn end_to_end(repo: &Repo) -> Result<()> {
     setup::browser::chromium()?;
     say("end-to-end and browser tests: cargo test -p tests");
     let mut suites = cargo(repo);
@@ -132,12 +132,6 @@ fn end_to_end(repo: &Repo, extent: Extent) -> Result<()> {
         "--test",
         "*",
     ]);
-    match extent {
-        Extent::Quick | Extent::Usual => {}
-        Extent::Full => {
-            suites.env("ONCEGATE_LONG", "1");
-        }
-    }
     run(
         &mut suites,
         "logs and state of each session are under target/sessions",

@@ -91,12 +91,10 @@ impl Attempt<'_> {
     }
 
     /// The origin's own answer to a request that did not run: nothing of it is kept (P3, U1).
-    pub(super) fn not_run(&self, answer: origin::Answer) -> Response {
+    pub(super) fn not_run(&self, answer: origin::Answer, status: Option<&str>) -> Response {
         let id = self.id().to_string();
-        let mut ours = vec![
-            (headers::STATUS, "released"),
-            (headers::OPERATION, id.as_str()),
-        ];
+        let mut ours = vec![(headers::OPERATION, id.as_str())];
+        ours.extend(status.map(|status| (headers::STATUS, status)));
         if answer.body.is_none() {
             ours.push((headers::BODY, "omitted"));
         }
