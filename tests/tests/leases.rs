@@ -202,6 +202,13 @@ fn a_release_does_not_forget_an_earlier_unknown() {
         })
         .await;
         assert_eq!(refused.operation(), found.operation());
+        let wait: Option<u64> = refused
+            .header("retry-after")
+            .and_then(|text| text.parse().ok());
+        assert!(
+            wait.is_some_and(|wait| wait <= LEASE.as_secs()),
+            "a retry may run once the lease is over: {wait:?}"
+        );
         let status = session
             .client("acme")
             .get(&format!("/_oncegate/operations/{}", found.operation()))

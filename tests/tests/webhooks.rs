@@ -250,6 +250,27 @@ fn an_unknown_run_is_run_again_by_a_delivery_after_the_lease() {
 }
 
 #[test]
+fn a_failure_after_an_unknown_run_is_passed_on_without_saying_that_nothing_is_remembered() {
+    // P3, U4
+    tests::run(async {
+        let session = gateway().await;
+        let call = deliver_to(session, "/webhooks/hasty", &stripe().await);
+        let found = call.clone().plan(&Plan::cut(Cut::AfterEffect)).send().await;
+        found.assert_problem(503, "outcome_unknown", "same-key");
+        let failing = call.plan(&Plan::refuse(500));
+        let failed = eventually("a delivery fails", Duration::from_secs(12), || async {
+            let answer = failing.send().await;
+            (answer.status == 500).then_some(answer)
+        })
+        .await;
+        assert_eq!(session.origin.seen(failed.number).len(), 1);
+        assert_eq!(failed.header("idempotency-status"), None);
+        let again = failing.send().await;
+        again.assert_problem(503, "outcome_unknown", "same-key"); // the record stays
+    });
+}
+
+#[test]
 fn a_parked_event_is_never_run_again_nor_called_done() {
     // U3 park
     tests::run(async {
