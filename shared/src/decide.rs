@@ -423,7 +423,7 @@ fn meet_unknown(
         return (Begin::Unknown { unknown, retry_at }, Change::Keep);
     }
     match policy.on_unknown() {
-        OnUnknown::Park => (
+        OnUnknown::Park | OnUnknown::Probe => (
             Begin::Unknown {
                 unknown,
                 retry_at: None,

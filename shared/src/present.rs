@@ -151,7 +151,7 @@ fn next_of_unknown(
 ) -> String {
     let status = waiting_status(named.kind);
     let then = match named.on_unknown {
-        OnUnknown::Park => {
+        OnUnknown::Park | OnUnknown::Probe => {
             format!("every {retry} gets {status} outcome_unknown: nothing runs it again by itself")
         }
         OnUnknown::Resume => format!(

@@ -417,10 +417,9 @@ impl Ledger {
             Some(State::Completed { .. }) | None => return Ok(None),
         };
         Ok(match policy.map(|policy| policy.on_unknown()) {
-            Some(OnUnknown::Park) | None if lease_until <= now => None,
-            Some(OnUnknown::Park | OnUnknown::Resume | OnUnknown::Rerun) | None => {
-                Some(lease_until.since(now))
-            }
+            Some(OnUnknown::Park | OnUnknown::Probe) | None if lease_until <= now => None,
+            Some(OnUnknown::Park | OnUnknown::Probe | OnUnknown::Resume | OnUnknown::Rerun)
+            | None => Some(lease_until.since(now)),
         })
     }
 

@@ -166,16 +166,18 @@ fn policy(section: &Section<'_>, kind: Kind) -> Option<Policy> {
     });
     let on_unknown = on_unknown(section, kind);
     let parts = PolicyParts {
-        kind,
         lease: lease?,
         wait: wait?,
         retention: retention?,
-        on_unknown: on_unknown?,
+        ..PolicyParts::defaults(kind, on_unknown?)
     };
     Policy::new(parts)
         .map_err(|error| {
             let field = match error {
-                PolicyError::Lease { .. } => &fields::LEASE,
+                PolicyError::Lease { .. } | PolicyError::MaxLease { .. } => &fields::LEASE,
+                PolicyError::ResolveAfter { .. } | PolicyError::ResolveTries { .. } => {
+                    &fields::ON_UNKNOWN_API
+                }
                 PolicyError::Wait { .. } => &fields::WAIT,
                 PolicyError::Retention { .. } => &fields::RETENTION_API,
                 PolicyError::RerunOnApi => &fields::ON_UNKNOWN_API,
@@ -227,7 +229,7 @@ fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
             }
             None => None,
         },
-        (Ok(chosen @ OnUnknown::Park), Kind::Api | Kind::Webhook)
+        (Ok(chosen @ (OnUnknown::Park | OnUnknown::Probe)), Kind::Api | Kind::Webhook)
         | (Ok(chosen @ OnUnknown::Rerun), Kind::Webhook) => Some(chosen),
         (Err(found), Kind::Api | Kind::Webhook) => {
             section.note(field, found, &prices);

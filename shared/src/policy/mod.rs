@@ -19,6 +19,18 @@ use crate::time::{Millis, Timestamp};
 pub const LEASE_DEFAULT: Millis = Millis::from_secs(30);
 /// The longest lease that a route may ask for (X5): so long may an operation stay blocked after a crash.
 pub const LEASE_MAX: Millis = Millis::from_hours(1);
+/// L5: how long one attempt may hold an operation, its extensions included, when the route says nothing.
+pub const MAX_LEASE_DEFAULT: Millis = Millis::from_mins(10);
+/// L5: the longest that a route may allow.
+pub const MAX_LEASE_MAX: Millis = Millis::from_hours(24);
+/// U5: how long after an outcome became unknown the resolver first acts, when the route says nothing.
+pub const RESOLVE_AFTER_DEFAULT: Millis = Millis::from_mins(5);
+/// U5: the longest pause between two tries of the resolver, and the longest first one that a route may ask for.
+pub const RESOLVE_PAUSE_MAX: Millis = Millis::from_hours(6);
+/// U5: how often the resolver tries before an operation needs a person, when the route says nothing.
+pub const RESOLVE_TRIES_DEFAULT: u16 = 8;
+/// U5: the most tries that a route may ask for (X5): with growing pauses these last for days.
+pub const RESOLVE_TRIES_MAX: u16 = 32;
 /// L2: the time left for *complete* after the origin answered, between a route's timeout and its lease.
 pub const LEASE_MARGIN: Millis = Millis::from_secs(2);
 /// How long an origin may take when the route says nothing.
@@ -67,6 +79,8 @@ pub enum Kind {
 pub enum OnUnknown {
     /// The origin dedupes by operation id: the next retry runs again.
     Resume,
+    /// The origin is asked by operation id whether it took effect, and only its explicit word settles it.
+    Probe,
     /// It never runs again by itself. The answer when nothing was said, because it never runs twice.
     #[default]
     Park,
@@ -148,6 +162,26 @@ pub enum PolicyError {
         /// The offending span.
         found: Millis,
     },
+    /// L5: an attempt that could not even hold its first lease, or one that blocks an operation for too long.
+    #[error("max_lease of {} ms is not within the lease of {} ms and {} ms", found.get(), lease.get(), MAX_LEASE_MAX.get())]
+    MaxLease {
+        /// The offending span.
+        found: Millis,
+        /// The lease.
+        lease: Millis,
+    },
+    /// U5: a resolver that would act at once, or too late.
+    #[error("resolve_after of {} ms is not within 1 and {} ms", found.get(), RESOLVE_PAUSE_MAX.get())]
+    ResolveAfter {
+        /// The offending span.
+        found: Millis,
+    },
+    /// U5: more tries than a resolver may make.
+    #[error("{found} resolve_tries are more than {RESOLVE_TRIES_MAX}")]
+    ResolveTries {
+        /// The offending number.
+        found: u16,
+    },
     /// P6: a retention of zero, or one beyond the longest.
     #[error(
         "retention of {} ms is not within 1 ms and {} ms; without an end it is forever",
@@ -159,7 +193,9 @@ pub enum PolicyError {
         found: Millis,
     },
     /// U3: an API route that would run again on its own.
-    #[error("on_unknown \"rerun\" is for webhooks; an api route has \"resume\" and \"park\"")]
+    #[error(
+        "on_unknown \"rerun\" is for webhooks; an api route has \"resume\", \"probe\" and \"park\""
+    )]
     RerunOnApi,
 }
 
@@ -184,6 +220,15 @@ pub struct PolicyParts {
     /// What happens after an unknown outcome (U3).
     #[serde(default)]
     pub on_unknown: OnUnknown,
+    /// How long one attempt may hold the operation, its extensions included (L5).
+    #[serde(default = "max_lease_default")]
+    pub max_lease: Millis,
+    /// How long after an outcome became unknown the resolver first acts (U5).
+    #[serde(default = "resolve_after_default")]
+    pub resolve_after: Millis,
+    /// How often it tries before the operation needs a person (U5); zero for never.
+    #[serde(default = "resolve_tries_default")]
+    pub resolve_tries: u16,
 }
 
 const fn lease_default() -> Millis {
@@ -192,6 +237,18 @@ const fn lease_default() -> Millis {
 
 const fn wait_default() -> Millis {
     WAIT_DEFAULT
+}
+
+const fn max_lease_default() -> Millis {
+    MAX_LEASE_DEFAULT
+}
+
+const fn resolve_after_default() -> Millis {
+    RESOLVE_AFTER_DEFAULT
+}
+
+const fn resolve_tries_default() -> u16 {
+    RESOLVE_TRIES_DEFAULT
 }
 
 const fn retention_absent() -> Retention {
@@ -212,6 +269,9 @@ impl PolicyParts {
             wait: WAIT_DEFAULT,
             retention: Retention(Some(retention)),
             on_unknown,
+            max_lease: MAX_LEASE_DEFAULT,
+            resolve_after: RESOLVE_AFTER_DEFAULT,
+            resolve_tries: RESOLVE_TRIES_DEFAULT,
         }
     }
 }
@@ -222,10 +282,23 @@ impl PolicyParts {
 pub struct Policy(PolicyParts);
 
 impl Policy {
-    /// Checks that the lease is within (0, 1 h], the wait is at most 2 s, and that no API route reruns (U3).
+    /// Checks that the lease is within (0, 1 h], its longest extension and the resolver's pace are bounded, the wait is at
+    /// most 2 s, and that no API route reruns (U3).
     pub fn new(parts: PolicyParts) -> Result<Self, PolicyError> {
         if parts.lease.get() == 0 || parts.lease > LEASE_MAX {
             return Err(PolicyError::Lease { found: parts.lease });
+        }
+        let (found, lease) = (parts.max_lease, parts.lease);
+        if found < lease || found > MAX_LEASE_MAX {
+            return Err(PolicyError::MaxLease { found, lease });
+        }
+        let found = parts.resolve_after;
+        if found.get() == 0 || found > RESOLVE_PAUSE_MAX {
+            return Err(PolicyError::ResolveAfter { found });
+        }
+        let found = parts.resolve_tries;
+        if found > RESOLVE_TRIES_MAX {
+            return Err(PolicyError::ResolveTries { found });
         }
         if parts.wait > WAIT_MAX {
             return Err(PolicyError::Wait { found: parts.wait });
@@ -233,7 +306,9 @@ impl Policy {
         match (parts.kind, parts.on_unknown) {
             (Kind::Api, OnUnknown::Rerun) => Err(PolicyError::RerunOnApi),
             (Kind::Webhook, OnUnknown::Rerun)
-            | (Kind::Api | Kind::Webhook, OnUnknown::Resume | OnUnknown::Park) => Ok(Self(parts)),
+            | (Kind::Api | Kind::Webhook, OnUnknown::Resume | OnUnknown::Probe | OnUnknown::Park) => {
+                Ok(Self(parts))
+            }
         }
     }
 
@@ -265,6 +340,24 @@ impl Policy {
     #[must_use]
     pub const fn on_unknown(self) -> OnUnknown {
         self.0.on_unknown
+    }
+
+    /// How long one attempt may hold the operation, its extensions included (L5).
+    #[must_use]
+    pub const fn max_lease(self) -> Millis {
+        self.0.max_lease
+    }
+
+    /// How long after an outcome became unknown the resolver first acts (U5).
+    #[must_use]
+    pub const fn resolve_after(self) -> Millis {
+        self.0.resolve_after
+    }
+
+    /// How often the resolver tries before the operation needs a person (U5).
+    #[must_use]
+    pub const fn resolve_tries(self) -> u16 {
+        self.0.resolve_tries
     }
 }
 
@@ -321,10 +414,35 @@ mod tests {
         check(
             PolicyParts {
                 lease: LEASE_MAX,
+                max_lease: LEASE_MAX,
                 wait: WAIT_MAX,
                 ..API
             },
             Ok(()),
+        );
+        let (found, lease) = (Millis::new(API.lease.get() - 1), API.lease);
+        check(
+            PolicyParts {
+                max_lease: found,
+                ..API
+            },
+            Err(PolicyError::MaxLease { found, lease }),
+        );
+        let found = Millis::new(0);
+        check(
+            PolicyParts {
+                resolve_after: found,
+                ..API
+            },
+            Err(PolicyError::ResolveAfter { found }),
+        );
+        let found = RESOLVE_TRIES_MAX + 1;
+        check(
+            PolicyParts {
+                resolve_tries: found,
+                ..API
+            },
+            Err(PolicyError::ResolveTries { found }),
         );
         let found = Millis::new(0);
         check(
@@ -381,7 +499,7 @@ mod tests {
     fn the_form_is_pinned() {
         assert_eq!(
             serde_json::to_string(&Policy::new(API).unwrap()).unwrap(),
-            r#"{"kind":"api","lease":30000,"wait":1000,"retention":{"for_ms":259200000},"on_unknown":"park"}"#
+            r#"{"kind":"api","lease":30000,"wait":1000,"retention":{"for_ms":259200000},"on_unknown":"park","max_lease":600000,"resolve_after":300000,"resolve_tries":8}"#
         );
         assert_eq!(
             serde_json::to_string(&Retention::FOREVER).unwrap(),
