@@ -24,6 +24,8 @@ pub enum Verdict {
     NotRun,
     /// Nobody knows.
     Unknown(UnknownCause),
+    /// The origin works on, and completes by itself (L5).
+    Pending,
 }
 
 /// The statuses that say "refused before any work" (U1).
@@ -53,7 +55,7 @@ fn of_word(said: &str) -> Verdict {
     match said.to_ascii_lowercase().as_str() {
         "final" => Verdict::Final,
         "not-run" => Verdict::NotRun,
-        "pending" => Verdict::Unknown(UnknownCause::Pending),
+        "pending" => Verdict::Pending,
         _ => Verdict::Unknown(UnknownCause::OriginSaid),
     }
 }
@@ -122,7 +124,7 @@ mod tests {
             (Some("final"), Verdict::Final),
             (Some(" not-run "), Verdict::NotRun),
             (Some("unknown"), Verdict::Unknown(UnknownCause::OriginSaid)),
-            (Some("pending"), Verdict::Unknown(UnknownCause::Pending)),
+            (Some("pending"), Verdict::Pending),
             (Some("Final"), Verdict::Final),
             (
                 Some("unknown, final"),

@@ -2,17 +2,30 @@
 //!
 //! Each function takes the record as it is, what is asked, the route's promise and the time, and says what to
 //! answer and what to save. It saves nothing itself: the caller does both in one transaction. A repeat is an
-//! answer of its own, never an error (L7).
+//! answer of its own, never an error (L7). Requests that ask to run or look are here, what a running attempt reports
+//! in `report`, and what happens to an unknown outcome in `unknown`.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::fingerprint::Fingerprint;
-use crate::policy::{Kind, OnUnknown, Policy, Retention};
+use crate::policy::{Kind, OnUnknown, Policy};
 use crate::record::{
-    AttemptEnd, AttemptId, AttemptNumber, Ending, HISTORY_MAX, Outcome, PastAttempt, Record, State,
-    Unknown, UnknownCause,
+    AttemptEnd, AttemptId, AttemptNumber, Ending, HISTORY_MAX, Next, Outcome, PastAttempt, Record,
+    RecoveryPoint, State, Unknown,
 };
 use crate::time::{Millis, Timestamp};
+
+mod report;
+mod unknown;
+
+pub use self::report::{
+    Checkpoint, Complete, Extend, Release, Suspend, checkpoint, complete, extend, refer, release,
+    suspend,
+};
+pub use self::unknown::{
+    Finding, Probed, Pursue, Resend, Settle, Settlement, expire, probed, pursue, settle, stale,
+};
 
 /// How far a key's own timestamp may lie ahead, and how long before the retention's end a key without a record is
 /// refused already (K5).
@@ -31,6 +44,10 @@ pub struct Ask {
 
 /// What to do to the record; the decision and this are one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each message, and it is taken apart at once"
+)]
 pub enum Change {
     /// Nothing: the answer was a read (P7).
     Keep,
@@ -61,6 +78,8 @@ pub enum Begin {
         /// When a retry may meet something else, where the rule knows.
         retry_at: Option<Timestamp>,
     },
+    /// Nobody knows what happened, and this caller asks the origin (U3).
+    Ask(Question),
     /// The key is older than the memory of it: running it might be a second time (K5).
     Expired,
     /// The key claims to be from the future (K5).
@@ -70,7 +89,7 @@ pub enum Begin {
 }
 
 /// The right to run one attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The attempt's number.
     pub number: AttemptNumber,
@@ -78,8 +97,25 @@ pub struct Lease {
     pub until: Timestamp,
     /// What was unknown of an attempt before, where this one takes over from it (L3).
     pub took_over: Option<Unknown>,
+    /// How far an attempt before came, where the origin said so (L4).
+    pub point: Option<RecoveryPoint>,
     /// Whether this is the answer to a repeated *begin* of the holder (L7).
     pub repeated: bool,
+}
+
+/// The right to ask the origin what became of an operation (U3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// What is unknown.
+    pub unknown: Unknown,
+    /// Nobody else asks or sends before this moment.
+    pub until: Timestamp,
+    /// How long ago the origin was last sent the operation.
+    pub since_dispatch: Millis,
+    /// The origin's own name for what it made, if it gave one.
+    pub reference: Option<String>,
+    /// How far it said it came, if it did.
+    pub point: Option<RecoveryPoint>,
 }
 
 /// A kept outcome, with what a caller should hear about it.
@@ -109,51 +145,6 @@ pub enum Look {
     Done(Replay),
     /// The key names another request.
     Mismatch,
-}
-
-/// The answer to *complete*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Complete {
-    /// The outcome is kept.
-    Recorded {
-        /// Until when; none is forever.
-        expires_at: Option<Timestamp>,
-    },
-    /// This attempt had completed already.
-    AlreadyRecorded {
-        /// Until when it is kept; none is forever.
-        expires_at: Option<Timestamp>,
-    },
-    /// The token is not the last one that was let run: nothing changed (L3).
-    Superseded,
-}
-
-/// The answer to *release*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// The record is forgotten; the next request runs.
-    Released,
-    /// This attempt did not run, but an earlier one may have: the record stays, unknown (U4).
-    StillUnknown(Unknown),
-    /// There is nothing left to release.
-    AlreadyReleased,
-    /// This attempt completed before: what is done is not undone.
-    AlreadyRecorded,
-    /// The token is not the last one that was let run: nothing changed (L3).
-    Superseded,
-}
-
-/// The answer to *suspend*.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suspend {
-    /// The outcome is now unknown, and remembered as that.
-    Suspended(Unknown),
-    /// It was unknown already.
-    AlreadySuspended(Unknown),
-    /// This attempt completed before: what is known stays known.
-    AlreadyRecorded,
-    /// The token is not the last one that was let run: nothing changed (L3).
-    Superseded,
 }
 
 /// A request asks to run: exactly one of several equal ones at once may (L1).
@@ -200,6 +191,7 @@ pub fn begin(
                     number,
                     until: lease_until,
                     took_over,
+                    point: record.point,
                     repeated: true,
                 };
                 (Begin::Execute(lease), Change::Keep) // L7
@@ -207,6 +199,7 @@ pub fn begin(
                 (Begin::Wait { lease_until }, Change::Keep)
             }
         }
+        // What its alarm will do in a moment.
         State::InProgress { lease_until } => {
             let unknown = Unknown::lease_ran_out(lease_until, record.number);
             meet_unknown(record, unknown, lease_until, ask, policy, now)
@@ -214,6 +207,7 @@ pub fn begin(
         State::Indeterminate {
             unknown,
             lease_until,
+            ..
         } => meet_unknown(record, unknown, lease_until, ask, policy, now),
     }
 }
@@ -252,120 +246,6 @@ pub fn look(
     }
 }
 
-/// The attempt ended with a final outcome (P4: written after the work returned, never before).
-///
-/// The last token may complete even after its lease, and from the unknown, as long as nobody took over (L3).
-#[must_use]
-pub fn complete(
-    record: Option<Record>,
-    token: AttemptId,
-    outcome: Outcome,
-    retention: Retention,
-    now: Timestamp,
-) -> (Complete, Change) {
-    let Some(mut record) = held(record, token, now) else {
-        return (Complete::Superseded, Change::Keep);
-    };
-    if let State::Completed { expires_at, .. } = record.state {
-        return (Complete::AlreadyRecorded { expires_at }, Change::Keep);
-    }
-    let expires_at = retention.expires_at(now);
-    end_attempt(&mut record, Ending::Final(outcome.status), now);
-    record.state = State::Completed {
-        at: now,
-        expires_at,
-        outcome,
-    };
-    (Complete::Recorded { expires_at }, Change::Save(record))
-}
-
-/// The attempt did not run: nothing of it is kept. `status` is the origin's, where it gave one.
-#[must_use]
-pub fn release(
-    record: Option<Record>,
-    token: AttemptId,
-    status: Option<u16>,
-    now: Timestamp,
-) -> (Release, Change) {
-    let Some(record) = record.filter(|record| record.is_live(now)) else {
-        return (Release::AlreadyReleased, Change::Keep);
-    };
-    let Some(mut record) = held(Some(record), token, now) else {
-        return (Release::Superseded, Change::Keep);
-    };
-    let lease_until = match record.state {
-        State::Completed { .. } => return (Release::AlreadyRecorded, Change::Keep),
-        State::Indeterminate { unknown, .. } if unknown.number != record.number => {
-            return (Release::AlreadyReleased, Change::Keep);
-        }
-        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => lease_until,
-    };
-    match record.unknown_before.take() {
-        None => (Release::Released, Change::Forget(record.number)),
-        Some(unknown) => {
-            end_attempt(&mut record, Ending::NotRun(status), now);
-            record.state = State::Indeterminate {
-                unknown,
-                lease_until,
-            };
-            (Release::StillUnknown(unknown), Change::Save(record)) // U4
-        }
-    }
-}
-
-/// Nobody knows what the attempt did (U1, U2).
-#[must_use]
-pub fn suspend(
-    record: Option<Record>,
-    token: AttemptId,
-    cause: UnknownCause,
-    now: Timestamp,
-) -> (Suspend, Change) {
-    let Some(mut record) = held(record, token, now) else {
-        return (Suspend::Superseded, Change::Keep);
-    };
-    match record.state {
-        State::Completed { .. } => (Suspend::AlreadyRecorded, Change::Keep),
-        State::Indeterminate { unknown, .. } if unknown.is_said_by(record.number) => {
-            (Suspend::AlreadySuspended(unknown), Change::Keep)
-        }
-        // The alarm saw the lease end first: the attempt's own word says more.
-        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => {
-            let since = record.unknown(now).map_or(now, |unknown| unknown.since);
-            let unknown = Unknown {
-                since,
-                cause,
-                number: record.number,
-            };
-            end_attempt(&mut record, Ending::Unknown(cause), now);
-            record.state = State::Indeterminate {
-                unknown,
-                lease_until,
-            };
-            (Suspend::Suspended(unknown), Change::Save(record))
-        }
-    }
-}
-
-/// A lease that ran out with no word is unknown from then on, and stored as that (U2, U3).
-#[must_use]
-pub fn expire(mut record: Record, now: Timestamp) -> Change {
-    match (&record.state, record.unknown(now)) {
-        (State::InProgress { lease_until }, Some(unknown)) => {
-            let lease_until = *lease_until;
-            end_attempt(&mut record, Ending::Unknown(unknown.cause), unknown.since);
-            record.state = State::Indeterminate {
-                unknown,
-                lease_until,
-            };
-            Change::Save(record)
-        }
-        (State::InProgress { .. } | State::Indeterminate { .. } | State::Completed { .. }, _) => {
-            Change::Keep
-        }
-    }
-}
-
 /// No record is left, or never was one.
 fn claim(floor: AttemptNumber, ask: &Ask, policy: &Policy, now: Timestamp) -> (Begin, Change) {
     if let Some(refusal) = ask
@@ -388,11 +268,16 @@ fn claim(floor: AttemptNumber, ask: &Ask, policy: &Policy, now: Timestamp) -> (B
             started_at: now,
             end: None,
         }]),
+        superseded: Vec::new(),
+        point: None,
+        reference: None,
+        tries: 0,
     };
     let lease = Lease {
         number,
         until,
         took_over: None,
+        point: None,
         repeated: false,
     };
     (Begin::Execute(lease), Change::Save(record))
@@ -409,7 +294,7 @@ fn judge_age(minted_at: Timestamp, policy: &Policy, now: Timestamp) -> Option<Be
     (now.since(minted_at) > retention.saturating_sub(margin)).then_some(Begin::Expired)
 }
 
-/// A retry meets an outcome that nobody knows: U3 says whether it may run.
+/// A retry meets an outcome that nobody knows: U3 says whether it may run, or ask.
 fn meet_unknown(
     record: Record,
     unknown: Unknown,
@@ -418,45 +303,82 @@ fn meet_unknown(
     policy: &Policy,
     now: Timestamp,
 ) -> (Begin, Change) {
+    let still = |retry_at| (Begin::Unknown { unknown, retry_at }, Change::Keep);
     if now < lease_until {
-        let retry_at = Some(lease_until);
-        return (Begin::Unknown { unknown, retry_at }, Change::Keep);
+        return still(Some(lease_until));
+    }
+    // A token that was let run and ended unknown is spent: under it the holder would look like its own successor.
+    if record.attempt == ask.token || record.has_superseded(ask.token) {
+        return still(None);
+    }
+    let next = match record.state {
+        State::Indeterminate { next, .. } => next,
+        State::InProgress { .. } | State::Completed { .. } => Next::Nobody,
+    };
+    match next {
+        Next::Asking { token, until } if now < until => {
+            if token == ask.token {
+                return (question(&record, unknown, until, now), Change::Keep); // L7
+            }
+            return (Begin::Wait { lease_until: until }, Change::Keep);
+        }
+        Next::Retry => {
+            let (lease, record) = take_over(record, unknown, ask.token, policy, now);
+            return (Begin::Execute(lease), Change::Save(record));
+        }
+        Next::Asking { .. } | Next::Resolver(_) | Next::Nobody => {}
     }
     match policy.on_unknown() {
-        OnUnknown::Park | OnUnknown::Probe => (
-            Begin::Unknown {
-                unknown,
-                retry_at: None,
-            },
-            Change::Keep,
-        ),
-        // A token that ended unknown is spent: under it the holder would look like its own successor.
-        OnUnknown::Resume | OnUnknown::Rerun if record.attempt == ask.token => (
-            Begin::Unknown {
-                unknown,
-                retry_at: None,
-            },
-            Change::Keep,
-        ),
-        OnUnknown::Resume | OnUnknown::Rerun => take_over(record, unknown, ask, policy, now),
+        OnUnknown::Park => still(None),
+        OnUnknown::Probe => {
+            let (record, until) = start_asking(record, ask.token, policy, now);
+            (question(&record, unknown, until, now), Change::Save(record))
+        }
+        OnUnknown::Resume | OnUnknown::Rerun => {
+            let (lease, record) = take_over(record, unknown, ask.token, policy, now);
+            (Begin::Execute(lease), Change::Save(record))
+        }
     }
+}
+
+/// The origin is asked under `token`; the last attempt may still report, and then what it says counts (L3).
+fn start_asking(
+    record: Record,
+    token: AttemptId,
+    policy: &Policy,
+    now: Timestamp,
+) -> (Record, Timestamp) {
+    let until = now.plus(policy.lease());
+    let mut record = unknown::expired(record, policy, now);
+    if let State::Indeterminate { next, .. } = &mut record.state {
+        *next = Next::Asking { token, until };
+    }
+    (record, until)
+}
+
+fn question(record: &Record, unknown: Unknown, until: Timestamp, now: Timestamp) -> Begin {
+    Begin::Ask(Question {
+        unknown,
+        until,
+        since_dispatch: now.since(record.last_dispatch()),
+        reference: record.reference.clone(),
+        point: record.point.clone(),
+    })
 }
 
 /// A new attempt under a new token; the old one's reports change nothing from here on (L3).
 fn take_over(
-    mut record: Record,
+    record: Record,
     unknown: Unknown,
-    ask: &Ask,
+    token: AttemptId,
     policy: &Policy,
     now: Timestamp,
-) -> (Begin, Change) {
-    if let Change::Save(suspended) = expire(record.clone(), now) {
-        record = suspended;
-    }
+) -> (Lease, Record) {
+    let mut record = unknown::expired(record, policy, now);
     let number = record.number.next();
     let until = now.plus(policy.lease());
     let took_over = *record.unknown_before.get_or_insert(unknown);
-    record.attempt = ask.token;
+    fence_off(&mut record, token);
     record.number = number;
     record.state = State::InProgress { lease_until: until };
     record.history.push(PastAttempt {
@@ -470,9 +392,18 @@ fn take_over(
         number,
         until,
         took_over: Some(took_over),
+        point: record.point.clone(),
         repeated: false,
     };
-    (Begin::Execute(lease), Change::Save(record))
+    (lease, record)
+}
+
+/// `token` counts from here on, and what was let run before is fenced off (L3).
+fn fence_off(record: &mut Record, token: AttemptId) {
+    let before = core::mem::replace(&mut record.attempt, token);
+    record.superseded.push(before);
+    let excess = record.superseded.len().saturating_sub(HISTORY_MAX);
+    record.superseded.drain(..excess);
 }
 
 /// The record, if it is live and `token` is the last one that was let run.

@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod audit;
 pub mod canonical;
 pub mod classify;
 pub mod config;

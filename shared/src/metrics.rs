@@ -68,6 +68,18 @@ pub struct Sums {
     pub changed: u64,
     /// Attempts that took over from an unknown one (L3).
     pub takeovers: u64,
+    /// Operations that an operator settled (U6).
+    pub settled_by_operator: u64,
+    /// Operations that the origin settled when it was asked (U3).
+    pub settled_by_probe: u64,
+    /// What the resolver sent or asked by itself (U5).
+    pub resolver_sends: u64,
+    /// Operations that the resolver gave up: from then on they need a person (U5).
+    pub resolver_gave_up: u64,
+    /// Final reports of attempts that had been fenced off, kept as evidence (L3).
+    pub late_finals: u64,
+    /// Of these: those that contradict a release or a settlement.
+    pub contradictions: u64,
     /// How old keys that carry a timestamp were when they came.
     pub key_age: Histogram<KEY_AGE_BUCKETS>,
     /// How long origins took.
@@ -176,6 +188,12 @@ impl Sums {
             (&mut self.keys_missing, other.keys_missing),
             (&mut self.changed, other.changed),
             (&mut self.takeovers, other.takeovers),
+            (&mut self.settled_by_operator, other.settled_by_operator),
+            (&mut self.settled_by_probe, other.settled_by_probe),
+            (&mut self.resolver_sends, other.resolver_sends),
+            (&mut self.resolver_gave_up, other.resolver_gave_up),
+            (&mut self.late_finals, other.late_finals),
+            (&mut self.contradictions, other.contradictions),
         ] {
             *mine = with(*mine, theirs);
         }
@@ -368,7 +386,8 @@ mod tests {
             serde_json::to_string(&sums).unwrap(),
             r#"{"applied":1,"replayed":0,"conflicts":0,"mismatches":0,"released":0,"failed":0,"unknown":0,"#
                 .to_owned()
-                + r#""expired":0,"refused":0,"unprotected":0,"superseded":0,"keys_missing":0,"changed":0,"takeovers":0,"#
+                + r#""expired":0,"refused":0,"unprotected":0,"superseded":0,"keys_missing":0,"changed":0,"takeovers":0,"settled_by_operator":0,"#
+                + r#""settled_by_probe":0,"resolver_sends":0,"resolver_gave_up":0,"late_finals":0,"contradictions":0,"#
                 + r#""key_age":[0,0,0,0,0,0,0,0,0,0],"origin_latency":[7,0,1,0,0,0,0,0,0,0,0]}"#
         );
         let old: Sums =

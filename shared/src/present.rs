@@ -239,7 +239,7 @@ fn attempt(past: &PastAttempt, running: bool) -> Attempt {
             UnknownCause::Timeout
             | UnknownCause::BrokenLine
             | UnknownCause::OriginSaid
-            | UnknownCause::Pending,
+            | UnknownCause::Partly,
         )) => (AttemptEnding::Unknown, None),
     };
     Attempt {

@@ -2,17 +2,22 @@
 //!
 //! Not the rule (`decide`) and not the place where records are kept (`store`).
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::decide::{self, Ask, Begin, Change, Complete, Lease, Look, Release, Replay, Suspend};
+use crate::audit::{self, Act, By, Entry};
+use crate::decide::{
+    self, Ask, Begin, Change, Checkpoint, Complete, Extend, Finding, Lease, Look, Probed, Pursue,
+    Release, Replay, Resend, Settle, Settlement, Suspend,
+};
 use crate::fingerprint::Fingerprint;
 use crate::metrics::{Call, Sums};
 use crate::placement::KeyDigest;
 use crate::policy::{Kind, LEASE_MAX, Policy};
-use crate::record::{AttemptId, Outcome, Record, UnknownCause};
+use crate::record::{AttemptId, Outcome, Record, RecoveryPoint, UnknownCause};
 use crate::scope::OperationKey;
 use crate::store::{RecordStore, Swept};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 
 /// The operations of one (tenant, route, shard) and the sums over their calls.
 #[derive(Clone, Debug)]
@@ -32,6 +37,28 @@ pub enum Run<E> {
     Failed(E),
     /// It did not run, for the reason that the answer to *begin* gives.
     NotRun(Begin),
+}
+
+/// Who asked the origin what became of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// A caller's retry.
+    Caller,
+    /// The resolver.
+    Resolver,
+}
+
+/// What an operator brings to *settle* (U6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settling {
+    /// The settlement's token, drawn at random: it fences off what was let run before.
+    pub token: AttemptId,
+    /// How it is settled.
+    pub settlement: Settlement,
+    /// The operator's name.
+    pub operator: String,
+    /// Why.
+    pub reason: String,
 }
 
 impl<S: RecordStore> Processor<S> {
@@ -56,10 +83,13 @@ impl<S: RecordStore> Processor<S> {
     }
 
     /// A request asks to run (L1). A call that must wait is counted when its waiting ends: see [`Self::waited`].
+    ///
+    /// `request` is what the resolver would send, where the route lets it (U5): kept with the claim.
     pub fn begin(
         &mut self,
         key: &OperationKey,
         ask: &Ask,
+        request: Option<&[u8]>,
         policy: &Policy,
         now: Timestamp,
     ) -> Result<Begin, S::Error> {
@@ -70,7 +100,10 @@ impl<S: RecordStore> Processor<S> {
             }
             let (record, floor) = (store.load(&digest)?, store.floor()?);
             let (begin, change) = decide::begin(record, floor, ask, policy, now);
-            keep(store, key, change)?;
+            match change {
+                Change::Save(record) => store.save(key, &record, request)?,
+                change @ (Change::Keep | Change::Forget(_)) => keep(store, key, change)?,
+            }
             Ok(begin)
         })?;
         self.count_begin(&begin, ask, now);
@@ -103,22 +136,29 @@ impl<S: RecordStore> Processor<S> {
         self.sums.count(call);
     }
 
-    /// The attempt ended with a final outcome (P4).
+    /// The attempt ended with a final outcome (P4), for which the origin may have a name of its own.
+    ///
+    /// A report under a token that does not count any more changes nothing and is kept as evidence (L3).
     pub fn complete(
         &mut self,
         key: &OperationKey,
         token: AttemptId,
         outcome: Outcome,
+        reference: Option<&str>,
         policy: &Policy,
         now: Timestamp,
     ) -> Result<Complete, S::Error> {
+        let status = outcome.status;
         let complete = self.change(key, |record| {
-            decide::complete(record, token, outcome, policy.retention(), now)
+            decide::complete(record, token, outcome, reference, policy.retention(), now)
         })?;
         match complete {
             Complete::Recorded { .. } => self.sums.count(Call::Applied),
             Complete::AlreadyRecorded { .. } => {}
-            Complete::Superseded => self.sums.count(Call::Superseded),
+            Complete::Superseded => {
+                self.sums.count(Call::Superseded);
+                self.keep_evidence(key, token, status, now)?;
+            }
         }
         Ok(complete)
     }
@@ -129,12 +169,14 @@ impl<S: RecordStore> Processor<S> {
         key: &OperationKey,
         token: AttemptId,
         status: Option<u16>,
-        kind: Kind,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<Release, S::Error> {
-        let release = self.change(key, |record| decide::release(record, token, status, now))?;
+        let release = self.change(key, |record| {
+            decide::release(record, token, status, policy, now)
+        })?;
         match release {
-            Release::Released | Release::StillUnknown(_) => self.sums.count(match kind {
+            Release::Released | Release::StillUnknown(_) => self.sums.count(match policy.kind() {
                 Kind::Api => Call::Released,
                 Kind::Webhook => Call::Failed,
             }),
@@ -150,9 +192,13 @@ impl<S: RecordStore> Processor<S> {
         key: &OperationKey,
         token: AttemptId,
         cause: UnknownCause,
+        reference: Option<&str>,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<Suspend, S::Error> {
-        let suspend = self.change(key, |record| decide::suspend(record, token, cause, now))?;
+        let suspend = self.change(key, |record| {
+            decide::suspend(record, token, cause, reference, policy, now)
+        })?;
         match suspend {
             Suspend::Suspended(_) => self.sums.count(Call::Unknown),
             Suspend::AlreadySuspended(_) | Suspend::AlreadyRecorded => {}
@@ -161,18 +207,202 @@ impl<S: RecordStore> Processor<S> {
         Ok(suspend)
     }
 
+    /// The origin works on after its answer, and may have named what it makes (L5, U3).
+    pub fn refer(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        reference: &str,
+        now: Timestamp,
+    ) -> Result<(), S::Error> {
+        self.change(key, |record| {
+            ((), decide::refer(record, token, reference, now))
+        })
+    }
+
+    /// The attempt needs longer (L5).
+    pub fn extend(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        span: Millis,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Extend, S::Error> {
+        self.change(key, |record| {
+            decide::extend(record, token, span, policy, now)
+        })
+    }
+
+    /// The attempt came this far (L5).
+    pub fn checkpoint(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        point: RecoveryPoint,
+        now: Timestamp,
+    ) -> Result<Checkpoint, S::Error> {
+        self.change(key, |record| decide::checkpoint(record, token, point, now))
+    }
+
+    /// The resolver takes what is due, one record for each of `tokens`, and is told what to do about each (U5).
+    ///
+    /// What it may do is saved before it is told, so that two alarms never take one record.
+    pub fn pursue(
+        &mut self,
+        tokens: &[AttemptId],
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Vec<(OperationKey, AttemptId, Pursue)>, S::Error> {
+        let pursued = self.store.transaction(|store| {
+            let due = store.unknown_due(now, tokens.len())?;
+            let mut pursued = Vec::with_capacity(due.len());
+            for ((key, record), token) in due.into_iter().zip(tokens) {
+                let resend = match store.request(&KeyDigest::of(&key))? {
+                    Some(_) => Resend::Possible,
+                    None => Resend::Impossible,
+                };
+                let (pursue, change) = decide::pursue(record, *token, resend, policy, now);
+                keep(store, &key, change)?;
+                pursued.push((key, *token, pursue));
+            }
+            Ok(pursued)
+        })?;
+        for (_, _, pursue) in &pursued {
+            match pursue {
+                Pursue::Send(_) => {
+                    self.sums.takeovers += 1;
+                    self.sums.resolver_sends += 1;
+                }
+                Pursue::Ask(_) => self.sums.resolver_sends += 1,
+                Pursue::NeedsAPerson => self.sums.resolver_gave_up += 1,
+                Pursue::Nothing => {}
+            }
+        }
+        Ok(pursued)
+    }
+
+    /// The origin was asked, and this is what it said (U3).
+    pub fn probed(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        finding: Finding,
+        asker: Asker,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Probed, S::Error> {
+        let digest = KeyDigest::of(key);
+        let found = match &finding {
+            Finding::Final(outcome) => Some(outcome.status),
+            Finding::NotRun | Finding::Unknown => None,
+        };
+        let probed = self.store.transaction(|store| {
+            let record = store.load(&digest)?;
+            let (probed, change) = decide::probed(record.clone(), token, finding, policy, now);
+            // The record goes, and with it who had been let run: what they report later contradicts the origin's word.
+            if let (Change::Forget(_), Some(record)) = (&change, &record) {
+                let entry = settled(record, token, By::Probe, Act::DidNotHappen, now);
+                store.log(key, &entry)?;
+            }
+            keep(store, key, change)?;
+            Ok(probed)
+        })?;
+        let call = match probed {
+            Probed::Recorded { .. } => {
+                self.sums.settled_by_probe += 1;
+                Some(Call::Applied)
+            }
+            Probed::NotRun => {
+                self.sums.settled_by_probe += 1;
+                None // the caller begins anew, and is counted then
+            }
+            Probed::Unknown(_) => Some(Call::Unknown),
+            Probed::Superseded => {
+                if let Some(status) = found {
+                    self.keep_evidence(key, token, status, now)?;
+                }
+                Some(Call::Superseded)
+            }
+        };
+        if let (Some(call), Asker::Caller) = (call, asker) {
+            self.sums.count(call);
+        }
+        Ok(probed)
+    }
+
+    /// An operator settles it; the log entry is one transaction with the change (U6).
+    pub fn settle(
+        &mut self,
+        key: &OperationKey,
+        settling: Settling,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Settle, S::Error> {
+        let digest = KeyDigest::of(key);
+        let settle = self.store.transaction(|store| {
+            let mut logged = store.logged(&digest)?.into_iter();
+            if logged.any(|entry| entry.id == settling.token) {
+                return Ok(Settle::AlreadySettled); // L7
+            }
+            let Some(record) = store.load(&digest)? else {
+                return Ok(Settle::NothingToSettle);
+            };
+            let act = match &settling.settlement {
+                Settlement::Succeeded(outcome) => Act::Succeeded(outcome.status),
+                Settlement::DidNotHappen => Act::DidNotHappen,
+                Settlement::TryAgain => Act::TryAgain,
+            };
+            let by = By::Operator(settling.operator);
+            let mut entry = settled(&record, settling.token, by, act, now);
+            let (settle, change) = decide::settle(
+                Some(record),
+                settling.token,
+                settling.settlement,
+                policy,
+                now,
+            );
+            if settle == Settle::Settled {
+                entry.reason = settling.reason;
+                entry.after = match &change {
+                    Change::Save(record) => audit::standing(Some(record), now),
+                    Change::Keep | Change::Forget(_) => audit::standing(None, now),
+                };
+                store.log(key, &entry)?;
+                keep(store, key, change)?;
+            }
+            Ok(settle)
+        })?;
+        self.sums.settled_by_operator += u64::from(settle == Settle::Settled);
+        Ok(settle)
+    }
+
+    /// What *settle* would answer now; nothing changes.
+    pub fn would_settle(
+        &mut self,
+        key: &OperationKey,
+        settlement: Settlement,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Settle, S::Error> {
+        let record = self.store.load(&KeyDigest::of(key))?;
+        let nobody = AttemptId::from_bytes([0; 16]);
+        Ok(decide::settle(record, nobody, settlement, policy, now).0)
+    }
+
     /// The caller gave up on its *begin* without having sent anything: if that claim stands it is released, and
     /// one that still comes under this token is refused (L7).
     pub fn abandon(
         &mut self,
         key: &OperationKey,
         token: AttemptId,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<(), S::Error> {
         let digest = KeyDigest::of(key);
         self.store.transaction(|store| {
             store.abandon(&token, now.plus(LEASE_MAX))?;
-            let (_, change) = decide::release(store.load(&digest)?, token, None, now);
+            let (_, change) = decide::release(store.load(&digest)?, token, None, policy, now);
             keep(store, key, change)
         })
     }
@@ -188,14 +418,14 @@ impl<S: RecordStore> Processor<S> {
         now: Timestamp,
         work: impl FnOnce() -> Result<Outcome, E>,
     ) -> Result<Run<E>, S::Error> {
-        match self.begin(key, ask, policy, now)? {
+        match self.begin(key, ask, None, policy, now)? {
             Begin::Execute(_) => match work() {
                 Ok(outcome) => {
-                    self.complete(key, ask.token, outcome.clone(), policy, now)?;
+                    self.complete(key, ask.token, outcome.clone(), None, policy, now)?;
                     Ok(Run::Applied(outcome))
                 }
                 Err(failure) => {
-                    self.release(key, ask.token, None, policy.kind(), now)?;
+                    self.release(key, ask.token, None, policy, now)?;
                     Ok(Run::Failed(failure))
                 }
             },
@@ -203,6 +433,7 @@ impl<S: RecordStore> Processor<S> {
             refusal @ (Begin::Wait { .. }
             | Begin::Mismatch
             | Begin::Unknown { .. }
+            | Begin::Ask(_)
             | Begin::Expired
             | Begin::FromTheFuture
             | Begin::Abandoned) => Ok(Run::NotRun(refusal)),
@@ -212,6 +443,7 @@ impl<S: RecordStore> Processor<S> {
     /// Stores as unknown up to `limit` leases that ran out without a word (U2), and returns their keys.
     pub fn expire_leases(
         &mut self,
+        policy: &Policy,
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<OperationKey>, S::Error> {
@@ -219,7 +451,7 @@ impl<S: RecordStore> Processor<S> {
             let run_out = store.leases_run_out(now, limit)?;
             let mut keys = Vec::with_capacity(run_out.len());
             for (key, record) in run_out {
-                keep(store, &key, decide::expire(record, now))?;
+                keep(store, &key, decide::expire(record, policy, now))?;
                 keys.push(key);
             }
             Ok(keys)
@@ -245,6 +477,30 @@ impl<S: RecordStore> Processor<S> {
         })
     }
 
+    /// Logs a final report that came under a token which does not count any more, once (L3).
+    fn keep_evidence(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        status: u16,
+        now: Timestamp,
+    ) -> Result<(), S::Error> {
+        let digest = KeyDigest::of(key);
+        let entry = self.store.transaction(|store| {
+            let (record, logged) = (store.load(&digest)?, store.logged(&digest)?);
+            let entry = decide::stale(record.as_ref(), &logged, token, status, now);
+            if let Some(entry) = &entry {
+                store.log(key, entry)?;
+            }
+            Ok(entry)
+        })?;
+        if let Some(Act::LateFinal { contradicts, .. }) = entry.map(|entry| entry.act) {
+            self.sums.late_finals += 1;
+            self.sums.contradictions += u64::from(contradicts);
+        }
+        Ok(())
+    }
+
     fn count_begin(&mut self, begin: &Begin, ask: &Ask, now: Timestamp) {
         if matches!(
             begin,
@@ -266,7 +522,7 @@ impl<S: RecordStore> Processor<S> {
             Begin::Unknown { .. } => self.sums.count(Call::Unknown),
             Begin::Expired => self.sums.count(Call::Expired),
             Begin::FromTheFuture => self.sums.count(Call::Refused),
-            Begin::Wait { .. } | Begin::Abandoned => {}
+            Begin::Wait { .. } | Begin::Ask(_) | Begin::Abandoned => {}
         }
     }
 }
@@ -274,8 +530,28 @@ impl<S: RecordStore> Processor<S> {
 fn keep<S: RecordStore>(store: &mut S, key: &OperationKey, change: Change) -> Result<(), S::Error> {
     match change {
         Change::Keep => Ok(()),
-        Change::Save(record) => store.save(key, &record),
+        Change::Save(record) => store.save(key, &record, None),
         Change::Forget(number) => store.forget(&KeyDigest::of(key), number),
+    }
+}
+
+/// The log entry of a settlement of `record`, from which the reason is still missing.
+fn settled(record: &Record, id: AttemptId, by: By, act: Act, now: Timestamp) -> Entry {
+    let mut fenced = record.superseded.clone();
+    fenced.push(record.attempt);
+    if let Some(asking) = record.asking() {
+        fenced.push(asking);
+    }
+    Entry {
+        id,
+        at: now,
+        by,
+        act,
+        reason: String::new(),
+        before: audit::standing(Some(record), now),
+        after: audit::standing(None, now),
+        number: record.number,
+        fenced,
     }
 }
 

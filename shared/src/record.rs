@@ -12,6 +12,13 @@ use crate::time::Timestamp;
 /// The most attempts that a record keeps the history of; older ones are dropped first (X5).
 pub const HISTORY_MAX: usize = 16;
 
+/// The most characters of a recovery point's name (X5).
+pub const POINT_NAME_BYTES_MAX: usize = 64;
+/// The most bytes of a recovery point's data (L5).
+pub const POINT_DATA_BYTES_MAX: usize = 8 * 1024;
+/// The most bytes of the origin's own reference for what it made (X5): a longer one is not kept.
+pub const REFERENCE_BYTES_MAX: usize = 1024;
+
 /// The fencing token of one attempt: 128 random bits, because a counter starts again once its record is forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptId([u8; 16]);
@@ -37,6 +44,14 @@ pub struct Record {
     pub unknown_before: Option<Unknown>,
     /// The attempts of this record, oldest first, at most [`HISTORY_MAX`].
     pub history: Vec<PastAttempt>,
+    /// The tokens that were let run once and are fenced off now (L3), oldest first, at most [`HISTORY_MAX`].
+    pub superseded: Vec<AttemptId>,
+    /// How far the origin said it came, for the attempt that takes over (L5).
+    pub point: Option<RecoveryPoint>,
+    /// The origin's own name for what it made, by which it can be asked (U3).
+    pub reference: Option<String>,
+    /// How often the resolver has sent or asked (U5).
+    pub tries: u16,
 }
 
 /// Where an operation stands.
@@ -53,15 +68,71 @@ pub enum State {
         unknown: Unknown,
         /// No other attempt starts before the lease of the last dispatch has run out (U3).
         lease_until: Timestamp,
+        /// What happens to it by itself.
+        next: Next,
     },
     /// The outcome is known and replayed.
     Completed {
         /// When it became known.
         at: Timestamp,
+        /// By whose word.
+        by: SettledBy,
         /// Live while `now < expires_at`; none is forever (P5, P6).
         expires_at: Option<Timestamp>,
         /// What is replayed.
         outcome: Outcome,
+    },
+}
+
+/// What happens by itself to an operation whose outcome is unknown (U3, U5, U6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The resolver sends it again or asks the origin, not before this moment.
+    Resolver(Timestamp),
+    /// The origin is being asked; nobody else asks or sends before `until`.
+    Asking {
+        /// The token of the question.
+        token: AttemptId,
+        /// When its answer is no longer waited for.
+        until: Timestamp,
+    },
+    /// Nothing: a retry runs it, where the route lets it, or a person settles it.
+    Nobody,
+    /// The next retry runs it, whatever the route says: an operator, or a recovery point without an effect, lets it.
+    Retry,
+}
+
+/// By whose word an outcome is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettledBy {
+    /// The attempt's own.
+    Attempt,
+    /// The origin's, when it was asked (U3).
+    Probe,
+    /// An operator's (U6).
+    Operator,
+}
+
+/// How far an attempt came, in the origin's own words (L5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecoveryPoint {
+    name: String,
+    data: String,
+}
+
+/// A recovery point that is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PointError {
+    /// X5: no name, a long one, or one that no header or list could carry.
+    #[error(
+        "the name of a recovery point has 1 to {POINT_NAME_BYTES_MAX} characters of A-Z, a-z, 0-9, \".\", \"_\" and \"-\""
+    )]
+    Name,
+    /// X5, L5: more than a record carries.
+    #[error("{found} bytes of data are more than {POINT_DATA_BYTES_MAX}")]
+    Data {
+        /// The offending number.
+        found: usize,
     },
 }
 
@@ -87,10 +158,10 @@ pub enum UnknownCause {
     Status(u16),
     /// The origin said that it does not know.
     OriginSaid,
-    /// The origin works on and will say later.
-    Pending,
     /// The lease ran out with no word of how the attempt ended.
     LeaseRanOut,
+    /// The attempt did not run to its end, and had saved a recovery point before (U4).
+    Partly,
 }
 
 /// The answer that is kept: an empty one is one too (P1).
@@ -217,11 +288,40 @@ impl fmt::Display for UnknownCause {
             }
             Self::Status(status) => write!(f, "the origin answered {status}, which proves nothing"),
             Self::OriginSaid => f.write_str("the origin said that it does not know"),
-            Self::Pending => f.write_str("the origin said that it works on"),
             Self::LeaseRanOut => {
                 f.write_str("the attempt's lease ran out with no word of how it ended")
             }
+            Self::Partly => f.write_str(
+                "the attempt ended without an outcome after it had saved a recovery point",
+            ),
         }
+    }
+}
+
+impl RecoveryPoint {
+    /// The point `name` with the origin's own `data`, if both are within their bounds.
+    pub fn new(name: String, data: String) -> Result<Self, PointError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        if name.is_empty() || name.len() > POINT_NAME_BYTES_MAX || !name.bytes().all(plain) {
+            return Err(PointError::Name);
+        }
+        let found = data.len();
+        if found > POINT_DATA_BYTES_MAX {
+            return Err(PointError::Data { found });
+        }
+        Ok(Self { name, data })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the origin keeps with it.
+    #[must_use]
+    pub fn data(&self) -> &str {
+        &self.data
     }
 }
 
@@ -270,6 +370,62 @@ impl Record {
             State::Indeterminate { unknown, .. } => Some(unknown),
             State::InProgress { .. } | State::Completed { .. } => None,
         }
+    }
+
+    /// When the record needs attention although nobody calls: a lease ends, the resolver acts, a question is given up.
+    #[must_use]
+    pub fn due(&self) -> Option<Timestamp> {
+        match self.state {
+            State::InProgress { lease_until } => Some(lease_until),
+            State::Indeterminate {
+                lease_until, next, ..
+            } => match next {
+                Next::Resolver(at) => Some(at.max(lease_until)),
+                Next::Asking { until, .. } => Some(until),
+                Next::Nobody | Next::Retry => None,
+            },
+            State::Completed { .. } => None,
+        }
+    }
+
+    /// Whether only a person, or a caller who may run it again, can bring it to an end (U5).
+    #[must_use]
+    pub fn needs_a_person(&self) -> bool {
+        matches!(
+            self.state,
+            State::Indeterminate {
+                next: Next::Nobody,
+                ..
+            }
+        )
+    }
+
+    /// The token under which the origin is being asked.
+    #[must_use]
+    pub const fn asking(&self) -> Option<AttemptId> {
+        match self.state {
+            State::Indeterminate {
+                next: Next::Asking { token, .. },
+                ..
+            } => Some(token),
+            State::Indeterminate { .. } | State::InProgress { .. } | State::Completed { .. } => {
+                None
+            }
+        }
+    }
+
+    /// When the last attempt was let run.
+    #[must_use]
+    pub fn last_dispatch(&self) -> Timestamp {
+        self.history
+            .last()
+            .map_or(self.created_at, |attempt| attempt.started_at)
+    }
+
+    /// Whether `token` was let run once and is fenced off now.
+    #[must_use]
+    pub fn has_superseded(&self, token: AttemptId) -> bool {
+        self.superseded.contains(&token)
     }
 
     /// Whether an attempt before the one whose outcome is kept may have had its effect too.

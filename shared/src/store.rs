@@ -4,6 +4,7 @@
 //! save are one step with nothing between them. The safe direction to fail is to lose nothing that was saved;
 //! a store that can't say whether it saved must answer with an error, and the caller then fails closed.
 
+use crate::audit::Entry;
 use crate::placement::KeyDigest;
 use crate::record::{AttemptId, AttemptNumber, Record, State};
 use crate::scope::OperationKey;
@@ -28,8 +29,20 @@ pub trait RecordStore {
     /// The record under this key, expired or not.
     fn load(&mut self, digest: &KeyDigest) -> Result<Option<Record>, Self::Error>;
 
-    /// Keeps `record` in place of what was there.
-    fn save(&mut self, key: &OperationKey, record: &Record) -> Result<(), Self::Error>;
+    /// The key of which this is the digest, if there is a record under it.
+    fn key(&mut self, digest: &KeyDigest) -> Result<Option<OperationKey>, Self::Error>;
+
+    /// Keeps `record` in place of what was there. A `request` is kept beside it in place of one that was there, until the
+    /// record is completed or forgotten (U5).
+    fn save(
+        &mut self,
+        key: &OperationKey,
+        record: &Record,
+        request: Option<&[u8]>,
+    ) -> Result<(), Self::Error>;
+
+    /// The request that is kept beside the record.
+    fn request(&mut self, digest: &KeyDigest) -> Result<Option<Vec<u8>>, Self::Error>;
 
     /// Forgets the record, and remembers that `number` was given out (L4).
     fn forget(&mut self, digest: &KeyDigest, number: AttemptNumber) -> Result<(), Self::Error>;
@@ -50,8 +63,21 @@ pub trait RecordStore {
         limit: usize,
     ) -> Result<Vec<(OperationKey, Record)>, Self::Error>;
 
-    /// When the first lease of a record in progress ends.
-    fn next_lease_end(&mut self) -> Result<Option<Timestamp>, Self::Error>;
+    /// Up to `limit` records whose outcome is unknown and that are due at `now` or before, longest due first (U5).
+    fn unknown_due(
+        &mut self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(OperationKey, Record)>, Self::Error>;
+
+    /// The earliest moment at which a record is due ([`Record::due`]).
+    fn next_due(&mut self) -> Result<Option<Timestamp>, Self::Error>;
+
+    /// Appends to the log of what was settled and reported late (U6).
+    fn log(&mut self, key: &OperationKey, entry: &Entry) -> Result<(), Self::Error>;
+
+    /// What was logged of this operation, oldest first. It outlives the record.
+    fn logged(&mut self, digest: &KeyDigest) -> Result<Vec<Entry>, Self::Error>;
 
     /// Looks at up to `batch` completed records, going on where the last call stopped, and forgets those that
     /// have expired (R1), with abandoned tokens whose time is over. A sweep is a place in a round over all records.
@@ -85,6 +111,8 @@ pub struct MemoryStore {
 #[derive(Clone, Debug, Default)]
 struct Kept {
     records: BTreeMap<KeyDigest, (OperationKey, Record)>,
+    requests: BTreeMap<KeyDigest, Vec<u8>>,
+    log: Vec<(KeyDigest, Entry)>,
     floor: AttemptNumber,
     abandoned: BTreeMap<AttemptId, Timestamp>,
 }
@@ -132,14 +160,34 @@ impl RecordStore for MemoryStore {
             .map(|(_, record)| record.clone()))
     }
 
-    fn save(&mut self, key: &OperationKey, record: &Record) -> Result<(), GaveUp> {
+    fn key(&mut self, digest: &KeyDigest) -> Result<Option<OperationKey>, GaveUp> {
+        Ok(self.kept.records.get(digest).map(|(key, _)| key.clone()))
+    }
+
+    fn save(
+        &mut self,
+        key: &OperationKey,
+        record: &Record,
+        request: Option<&[u8]>,
+    ) -> Result<(), GaveUp> {
+        let digest = KeyDigest::of(key);
+        if matches!(record.state, State::Completed { .. }) {
+            self.kept.requests.remove(&digest);
+        } else if let Some(request) = request {
+            self.kept.requests.insert(digest, request.to_vec());
+        }
         let entry = (key.clone(), record.clone());
-        self.kept.records.insert(KeyDigest::of(key), entry);
+        self.kept.records.insert(digest, entry);
         Ok(())
+    }
+
+    fn request(&mut self, digest: &KeyDigest) -> Result<Option<Vec<u8>>, GaveUp> {
+        Ok(self.kept.requests.get(digest).cloned())
     }
 
     fn forget(&mut self, digest: &KeyDigest, number: AttemptNumber) -> Result<(), GaveUp> {
         self.kept.records.remove(digest);
+        self.kept.requests.remove(digest);
         self.kept.floor = self.kept.floor.max(number);
         Ok(())
     }
@@ -168,16 +216,34 @@ impl RecordStore for MemoryStore {
         Ok(run_out.take(limit).cloned().collect())
     }
 
-    fn next_lease_end(&mut self) -> Result<Option<Timestamp>, GaveUp> {
-        let ends = self
-            .kept
-            .records
-            .values()
-            .filter_map(|(_, record)| match record.state {
-                State::InProgress { lease_until } => Some(lease_until),
-                State::Indeterminate { .. } | State::Completed { .. } => None,
-            });
-        Ok(ends.min())
+    fn unknown_due(
+        &mut self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(OperationKey, Record)>, GaveUp> {
+        let records = self.kept.records.values().filter(|(_, record)| {
+            matches!(record.state, State::Indeterminate { .. })
+                && record.due().is_some_and(|due| due <= now)
+        });
+        let mut due: Vec<_> = records.cloned().collect();
+        due.sort_by_key(|(_, record)| record.due());
+        due.truncate(limit);
+        Ok(due)
+    }
+
+    fn next_due(&mut self) -> Result<Option<Timestamp>, GaveUp> {
+        let records = self.kept.records.values();
+        Ok(records.filter_map(|(_, record)| record.due()).min())
+    }
+
+    fn log(&mut self, key: &OperationKey, entry: &Entry) -> Result<(), GaveUp> {
+        self.kept.log.push((KeyDigest::of(key), entry.clone()));
+        Ok(())
+    }
+
+    fn logged(&mut self, digest: &KeyDigest) -> Result<Vec<Entry>, GaveUp> {
+        let of_this = self.kept.log.iter().filter(|(known, _)| known == digest);
+        Ok(of_this.map(|(_, entry)| entry.clone()).collect())
     }
 
     fn sweep(&mut self, now: Timestamp, batch: usize) -> Result<Swept, GaveUp> {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::fingerprint::Fingerprint;
 use crate::json;
 use crate::record::{
-    AttemptEnd, AttemptId, AttemptNumber, Body, Ending, Outcome, PastAttempt, Record, State,
-    Unknown, UnknownCause,
+    AttemptEnd, AttemptId, AttemptNumber, Body, Ending, Next, Outcome, PastAttempt, Record,
+    RecoveryPoint, SettledBy, State, Unknown, UnknownCause,
 };
 use crate::time::Timestamp;
 
@@ -59,10 +59,7 @@ pub fn write(record: &Record) -> (String, Option<&[u8]>) {
 
 /// Reads what [`write`] gave.
 pub fn read(text: &str, body: Vec<u8>) -> Result<Record, StoredError> {
-    let form: RecordForm =
-        json::read(text.as_bytes()).map_err(|error| StoredError::Unreadable {
-            reason: error.to_string(),
-        })?;
+    let form: RecordForm = json::read(text.as_bytes()).map_err(unreadable)?;
     if form.version > VERSION {
         return Err(StoredError::Later {
             found: form.version,
@@ -76,7 +73,7 @@ struct RecordForm {
     #[serde(rename = "v")]
     version: u16,
     fingerprint: Fingerprint,
-    attempt: String,
+    attempt: Hex,
     number: u64,
     created_at: Timestamp,
     state: StateForm,
@@ -84,6 +81,22 @@ struct RecordForm {
     unknown_before: Option<UnknownForm>,
     #[serde(default)]
     history: Vec<PastForm>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    superseded: Vec<Hex>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    point: Option<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    tries: u16,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+const fn is_zero(tries: &u16) -> bool {
+    *tries == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -95,9 +108,13 @@ enum StateForm {
     Indeterminate {
         unknown: UnknownForm,
         lease_until: Timestamp,
+        #[serde(default)]
+        next: NextForm,
     },
     Completed {
         at: Timestamp,
+        #[serde(default, skip_serializing_if = "ByForm::is_the_attempts")]
+        by: ByForm,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
         status: u16,
@@ -106,6 +123,60 @@ enum StateForm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         omitted: Option<u64>,
     },
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum NextForm {
+    Resolver(Timestamp),
+    Asking {
+        token: Hex,
+        until: Timestamp,
+    },
+    /// What was stored before anything happened by itself.
+    #[default]
+    Nobody,
+    Retry,
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ByForm {
+    #[default]
+    Attempt,
+    Probe,
+    Operator,
+}
+
+impl ByForm {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes fields by reference"
+    )]
+    const fn is_the_attempts(&self) -> bool {
+        matches!(self, Self::Attempt)
+    }
+}
+
+/// A token as 32 hex digits.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+struct Hex(AttemptId);
+
+impl TryFrom<String> for Hex {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        AttemptId::parse(&text)
+            .map(Self)
+            .ok_or_else(|| alloc::format!("attempt \"{text}\" is not 32 hex digits"))
+    }
+}
+
+impl From<Hex> for String {
+    fn from(token: Hex) -> Self {
+        token.0.to_string()
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,9 +192,10 @@ enum CauseForm {
     Timeout,
     BrokenLine,
     Status(u16),
+    #[serde(alias = "pending")]
     OriginSaid,
-    Pending,
     LeaseRanOut,
+    Partly,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -153,30 +225,52 @@ impl From<&Record> for RecordForm {
         Self {
             version: VERSION,
             fingerprint: record.fingerprint,
-            attempt: record.attempt.to_string(),
+            attempt: Hex(record.attempt),
             number: record.number.get(),
             created_at: record.created_at,
             state: StateForm::from(&record.state),
             unknown_before: record.unknown_before.map(UnknownForm::from),
             history: record.history.iter().map(PastForm::from).collect(),
+            superseded: record.superseded.iter().copied().map(Hex).collect(),
+            point: record
+                .point
+                .as_ref()
+                .map(|point| (point.name().to_string(), point.data().to_string())),
+            reference: record.reference.clone(),
+            tries: record.tries,
         }
     }
 }
 
 impl RecordForm {
     fn into_record(self, body: Vec<u8>) -> Result<Record, StoredError> {
-        let attempt = AttemptId::parse(&self.attempt).ok_or_else(|| StoredError::Unreadable {
-            reason: alloc::format!("attempt \"{}\" is not 32 hex digits", self.attempt),
-        })?;
+        let point = match self.point {
+            None => None,
+            Some((name, data)) => Some(RecoveryPoint::new(name, data).map_err(unreadable)?),
+        };
         Ok(Record {
             fingerprint: self.fingerprint,
-            attempt,
+            attempt: self.attempt.0,
             number: AttemptNumber::new(self.number),
             created_at: self.created_at,
             state: self.state.into_state(body),
             unknown_before: self.unknown_before.map(Unknown::from),
             history: self.history.into_iter().map(PastAttempt::from).collect(),
+            superseded: self.superseded.into_iter().map(|token| token.0).collect(),
+            point,
+            reference: self.reference,
+            tries: self.tries,
         })
+    }
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "this is the form that map_err takes"
+)]
+fn unreadable(reason: impl ToString) -> StoredError {
+    StoredError::Unreadable {
+        reason: reason.to_string(),
     }
 }
 
@@ -189,16 +283,24 @@ impl From<&State> for StateForm {
             State::Indeterminate {
                 unknown,
                 lease_until,
+                next,
             } => Self::Indeterminate {
                 unknown: UnknownForm::from(*unknown),
                 lease_until: *lease_until,
+                next: NextForm::from(*next),
             },
             State::Completed {
                 at,
+                by,
                 expires_at,
                 outcome,
             } => Self::Completed {
                 at: *at,
+                by: match by {
+                    SettledBy::Attempt => ByForm::Attempt,
+                    SettledBy::Probe => ByForm::Probe,
+                    SettledBy::Operator => ByForm::Operator,
+                },
                 expires_at: *expires_at,
                 status: outcome.status,
                 headers: outcome.headers.clone(),
@@ -218,12 +320,15 @@ impl StateForm {
             Self::Indeterminate {
                 unknown,
                 lease_until,
+                next,
             } => State::Indeterminate {
                 unknown: unknown.into(),
                 lease_until,
+                next: next.into(),
             },
             Self::Completed {
                 at,
+                by,
                 expires_at,
                 status,
                 headers,
@@ -232,6 +337,11 @@ impl StateForm {
                 let body = omitted.map_or(Body::Kept(body), |bytes| Body::Omitted { bytes });
                 State::Completed {
                     at,
+                    by: match by {
+                        ByForm::Attempt => SettledBy::Attempt,
+                        ByForm::Probe => SettledBy::Probe,
+                        ByForm::Operator => SettledBy::Operator,
+                    },
                     expires_at,
                     outcome: Outcome {
                         status,
@@ -240,6 +350,34 @@ impl StateForm {
                     },
                 }
             }
+        }
+    }
+}
+
+impl From<Next> for NextForm {
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Resolver(at) => Self::Resolver(at),
+            Next::Asking { token, until } => Self::Asking {
+                token: Hex(token),
+                until,
+            },
+            Next::Nobody => Self::Nobody,
+            Next::Retry => Self::Retry,
+        }
+    }
+}
+
+impl From<NextForm> for Next {
+    fn from(form: NextForm) -> Self {
+        match form {
+            NextForm::Resolver(at) => Self::Resolver(at),
+            NextForm::Asking { token, until } => Self::Asking {
+                token: token.0,
+                until,
+            },
+            NextForm::Nobody => Self::Nobody,
+            NextForm::Retry => Self::Retry,
         }
     }
 }
@@ -271,8 +409,8 @@ impl From<UnknownCause> for CauseForm {
             UnknownCause::BrokenLine => Self::BrokenLine,
             UnknownCause::Status(status) => Self::Status(status),
             UnknownCause::OriginSaid => Self::OriginSaid,
-            UnknownCause::Pending => Self::Pending,
             UnknownCause::LeaseRanOut => Self::LeaseRanOut,
+            UnknownCause::Partly => Self::Partly,
         }
     }
 }
@@ -284,8 +422,8 @@ impl From<CauseForm> for UnknownCause {
             CauseForm::BrokenLine => Self::BrokenLine,
             CauseForm::Status(status) => Self::Status(status),
             CauseForm::OriginSaid => Self::OriginSaid,
-            CauseForm::Pending => Self::Pending,
             CauseForm::LeaseRanOut => Self::LeaseRanOut,
+            CauseForm::Partly => Self::Partly,
         }
     }
 }
