@@ -28,6 +28,8 @@ pub struct LiveState {
     pub stuck: Ages,
     /// Operations whose outcome nobody knows.
     pub unknown: Ages,
+    /// Of these: those that nothing happens to by itself (U5).
+    pub needs_a_person: u64,
 }
 
 /// How many there are of something by age, and since when the oldest.
@@ -46,6 +48,7 @@ impl LiveState {
         match record.unknown(now) {
             Some(unknown) => {
                 self.unknown.observe(unknown.since, now);
+                self.needs_a_person += u64::from(record.needs_a_person());
                 if is_stuck(record, now) {
                     self.stuck.observe(unknown.since, now);
                 }
@@ -60,6 +63,7 @@ impl LiveState {
         self.running += other.running;
         self.stuck.add(&other.stuck);
         self.unknown.add(&other.unknown);
+        self.needs_a_person += other.needs_a_person;
     }
 
     /// As the dashboard is told.
@@ -72,6 +76,7 @@ impl LiveState {
             stuck_oldest: self.stuck.oldest,
             unknown: self.unknown.count(),
             unknown_oldest: self.unknown.oldest,
+            needs_a_person: self.needs_a_person,
         }
     }
 }

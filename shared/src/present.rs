@@ -8,12 +8,15 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::audit::{Act, By, Entry};
 use crate::policy::{Kind, OnUnknown};
-use crate::record::{Body, Ending, Outcome, PastAttempt, Record, State, Unknown, UnknownCause};
+use crate::record::{
+    Body, Ending, Next, Outcome, PastAttempt, Record, SettledBy, State, Unknown, UnknownCause,
+};
 use crate::time::Timestamp;
 use crate::wire::{
-    Attempt, AttemptEnding, OperationDetail, OperationRow, OperationState, OperationStatus,
-    OtherFingerprint, OutcomeView, RouteKind, UnknownView,
+    Attempt, AttemptEnding, AuditEntry, NextStep, OperationDetail, OperationRow, OperationState,
+    OperationStatus, OtherFingerprint, OutcomeView, PointView, RouteKind, UnknownRow, UnknownView,
 };
 
 /// The most bytes of a stored body that an operator is shown as text (X5): more is for a retry to fetch.
@@ -46,6 +49,11 @@ pub fn status(named: &Named<'_>, record: &Record, now: Timestamp) -> OperationSt
         since: since(record, now),
         expires_at: expires_at(record),
         outcome_status: outcome(record).map(|outcome| outcome.status),
+        outcome: outcome(record).map(outcome_view),
+        unknown: record
+            .unknown(now)
+            .map(|unknown| sentence(&unknown.cause.to_string())),
+        next: next(named, record, now),
     }
 }
 
@@ -67,15 +75,93 @@ pub fn row(named: &Named<'_>, record: &Record, now: Timestamp) -> OperationRow {
         since: since(record, now),
         attempts: u32::try_from(record.history.len()).unwrap_or(u32::MAX),
         status: outcome(record).map(|outcome| outcome.status),
+        unknown: record
+            .unknown(now)
+            .map(|unknown| unknown_row(named, record, unknown)),
     }
 }
 
-/// Everything that is known of one operation. `others` are the fingerprints that came beside the bound one.
+/// What the origin last said of an unknown operation, as one word that many share.
+#[must_use]
+pub fn last_answer(cause: UnknownCause) -> String {
+    String::from(match cause {
+        UnknownCause::Status(status) => return status.to_string(),
+        UnknownCause::Timeout => "timeout",
+        UnknownCause::BrokenLine => "broken-line",
+        UnknownCause::OriginSaid => "unknown",
+        UnknownCause::LeaseRanOut => "silence",
+        UnknownCause::Partly => "recovery-point",
+    })
+}
+
+fn unknown_row(named: &Named<'_>, record: &Record, unknown: Unknown) -> UnknownRow {
+    let (lease_until, next) = match record.state {
+        State::Indeterminate {
+            lease_until, next, ..
+        } => (lease_until, next),
+        State::InProgress { lease_until } => (lease_until, Next::Nobody),
+        State::Completed { at, .. } => (at, Next::Nobody),
+    };
+    UnknownRow {
+        why: sentence(&unknown.cause.to_string()),
+        last_answer: last_answer(unknown.cause),
+        tries: record.tries,
+        next: match next {
+            Next::Resolver(_) => NextStep::Resolver,
+            Next::Asking { .. } => NextStep::Asking,
+            Next::Retry => NextStep::Retry,
+            Next::Nobody => match named.on_unknown {
+                OnUnknown::Rerun => NextStep::Retry,
+                OnUnknown::Resume | OnUnknown::Probe | OnUnknown::Park => NextStep::Person,
+            },
+        },
+        due: record.due(),
+        lease_until: Some(lease_until),
+        point: record.point.as_ref().map(|point| point.name().to_string()),
+        reference: record.reference.clone(),
+    }
+}
+
+/// One entry of the audit log, of the operation `named`.
+#[must_use]
+pub fn audit(named: &Named<'_>, entry: &Entry) -> AuditEntry {
+    let (act, status, contradicts) = match entry.act {
+        Act::Succeeded(status) => ("succeeded", Some(status), false),
+        Act::DidNotHappen => ("did_not_happen", None, false),
+        Act::TryAgain => ("try_again", None, false),
+        Act::LateFinal {
+            status,
+            contradicts,
+        } => ("late_final", Some(status), contradicts),
+    };
+    AuditEntry {
+        at: entry.at,
+        who: match &entry.by {
+            By::Operator(name) => name.clone(),
+            By::Probe => String::from("probe"),
+            By::Attempt => String::from("attempt"),
+        },
+        act: String::from(act),
+        status,
+        contradicts,
+        operation: named.id.to_string(),
+        tenant: named.tenant.to_string(),
+        route: named.route.to_string(),
+        key: named.key.to_string(),
+        reason: entry.reason.clone(),
+        before: entry.before.clone(),
+        after: entry.after.clone(),
+    }
+}
+
+/// Everything that is known of one operation. `others` are the fingerprints that came beside the bound one, `log` what was
+/// logged of it.
 #[must_use]
 pub fn detail(
     named: &Named<'_>,
     record: &Record,
     others: Vec<OtherFingerprint>,
+    log: &[Entry],
     now: Timestamp,
 ) -> OperationDetail {
     OperationDetail {
@@ -95,6 +181,20 @@ pub fn detail(
         expires_at: expires_at(record),
         outcome: outcome(record).map(outcome_view),
         may_have_run_twice: record.may_have_run_twice(),
+        settled_by: match record.state {
+            State::Completed { by, .. } => Some(String::from(match by {
+                SettledBy::Attempt => "attempt",
+                SettledBy::Probe => "probe",
+                SettledBy::Operator => "operator",
+            })),
+            State::InProgress { .. } | State::Indeterminate { .. } => None,
+        },
+        point: record.point.as_ref().map(|point| PointView {
+            name: point.name().to_string(),
+            data: point.data().to_string(),
+        }),
+        reference: record.reference.clone(),
+        log: log.iter().map(|entry| audit(named, entry)).collect(),
     }
 }
 
@@ -137,23 +237,31 @@ pub fn next(named: &Named<'_>, record: &Record, now: Timestamp) -> String {
                 "An attempt is running. A {retry} waits a moment for it and then gets {status} in_progress. Its lease ends at {lease_until}."
             )
         }
-        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => {
-            next_of_unknown(named, *lease_until, retry, now)
+        State::InProgress { lease_until } => {
+            next_of_unknown(named, *lease_until, Next::Nobody, retry, now)
         }
+        State::Indeterminate {
+            lease_until, next, ..
+        } => next_of_unknown(named, *lease_until, *next, retry, now),
     }
 }
 
 fn next_of_unknown(
     named: &Named<'_>,
     lease_until: Timestamp,
+    next: Next,
     retry: &str,
     now: Timestamp,
 ) -> String {
     let status = waiting_status(named.kind);
     let then = match named.on_unknown {
-        OnUnknown::Park | OnUnknown::Probe => {
+        _ if next == Next::Retry => format!("the next {retry} runs it once more"),
+        OnUnknown::Park => {
             format!("every {retry} gets {status} outcome_unknown: nothing runs it again by itself")
         }
+        OnUnknown::Probe => format!(
+            "the next {retry} asks the origin what became of it, and is answered what the origin says"
+        ),
         OnUnknown::Resume => format!(
             "the next {retry} sends it to the origin again under the same operation id, by which the origin dedupes"
         ),
@@ -161,10 +269,19 @@ fn next_of_unknown(
             "the next {retry} runs again, and the operation is shown as one that may have run twice"
         ),
     };
+    let by_itself = match next {
+        Next::Resolver(at) => format!(" The resolver comes to it at {}.", at.max(lease_until)),
+        Next::Asking { until, .. } => {
+            format!(" The origin is being asked; its answer is waited for until {until}.")
+        }
+        Next::Nobody | Next::Retry => String::new(),
+    };
     if now < lease_until {
-        format!("Until {lease_until} a {retry} gets {status} outcome_unknown; after that {then}.")
+        format!(
+            "Until {lease_until} a {retry} gets {status} outcome_unknown; after that {then}.{by_itself}"
+        )
     } else {
-        sentence(&then)
+        sentence(&then) + &by_itself
     }
 }
 

@@ -72,9 +72,18 @@ pub struct OperationStatus {
     /// When the record goes, for a completed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The status of the outcome, once there is one. A retry with the same key gives all of it.
+    /// The status of the outcome, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome_status: Option<u16>,
+    /// The outcome, once there is one. A retry with the same key gives its body as bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<OutcomeView>,
+    /// Why the outcome is unknown, if it is, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// What a retry will meet now, in a sentence.
+    #[serde(default)]
+    pub next: String,
 }
 
 /// `GET /_oncegate/operator/overview`: everything that the first page shows.
@@ -104,9 +113,30 @@ pub struct Overview {
     /// Exceptions that routes took (G), with those past their `until` flagged.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
+    /// What became of unknown outcomes over the asked range.
+    #[serde(default)]
+    pub settled: SettledCounts,
     /// How many objects did not answer; their numbers are missing from the sums.
     #[serde(default)]
     pub objects_silent: u32,
+}
+
+/// What became of unknown outcomes, and what came too late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SettledCounts {
+    /// Settled by an operator (U6).
+    pub by_operator: u64,
+    /// Settled by the origin, when it was asked (U3).
+    pub by_probe: u64,
+    /// Sent or asked by the resolver (U5).
+    pub resolver_sends: u64,
+    /// Given up by the resolver: they need a person.
+    pub resolver_gave_up: u64,
+    /// Final reports of attempts that had been fenced off, kept as evidence (L3).
+    pub late_finals: u64,
+    /// Of these: those that contradict a release or a settlement. Each wants a person's eyes.
+    pub contradictions: u64,
 }
 
 /// Calls by how they ended: the published partition (P8). Only ever rises, so a difference is a rate.
@@ -194,6 +224,8 @@ pub struct Live {
     pub unknown: u64,
     /// Since when the oldest of those is unknown.
     pub unknown_oldest: Option<Timestamp>,
+    /// Of these: those that nothing happens to by itself (U5).
+    pub needs_a_person: u64,
 }
 
 /// One point of the chart: the calls of one step.
@@ -263,6 +295,228 @@ pub struct OperationRow {
     /// The outcome's status, once there is one.
     #[serde(default)]
     pub status: Option<u16>,
+    /// What is known of its unknown outcome, if it is unknown.
+    #[serde(default)]
+    pub unknown: Option<UnknownRow>,
+}
+
+/// What a list says of an unknown outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownRow {
+    /// Why, in a sentence.
+    pub why: String,
+    /// What the origin last said, as one word that many share: a status such as `502`, or `timeout`, `broken-line`,
+    /// `unknown`, `silence`, `recovery-point`.
+    pub last_answer: String,
+    /// How often the resolver has sent or asked.
+    #[serde(default)]
+    pub tries: u16,
+    /// What happens to it by itself.
+    pub next: NextStep,
+    /// When that happens.
+    #[serde(default)]
+    pub due: Option<Timestamp>,
+    /// Until when an attempt may still be working; before that nobody settles it.
+    #[serde(default)]
+    pub lease_until: Option<Timestamp>,
+    /// How far the origin said it came.
+    #[serde(default)]
+    pub point: Option<String>,
+    /// The origin's own name for what it made.
+    #[serde(default)]
+    pub reference: Option<String>,
+}
+
+/// What happens by itself to an operation whose outcome is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NextStep {
+    /// The resolver sends it again, or asks the origin.
+    Resolver,
+    /// The origin is being asked right now.
+    Asking,
+    /// The next retry or delivery runs it.
+    Retry,
+    /// Nothing: a person has to settle it.
+    Person,
+}
+
+/// `GET /_oncegate/operator/unknown`: what nobody knows, longest unknown first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownPage {
+    /// The gateway's clock, so that ages do not depend on the reader's.
+    #[serde(default)]
+    pub now: Option<Timestamp>,
+    /// How many there are that match.
+    pub total: u64,
+    /// The longest unknown of them.
+    pub operations: Vec<OperationRow>,
+    /// All that match but for the last answer, by what the origin last said.
+    #[serde(default)]
+    pub groups: Vec<AnswerGroup>,
+    /// How many objects did not answer; their operations are missing.
+    #[serde(default)]
+    pub objects_silent: u32,
+}
+
+/// How many unknown outcomes there are after one last answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerGroup {
+    /// [`UnknownRow::last_answer`].
+    pub last_answer: String,
+    /// How many.
+    pub count: u64,
+    /// Since when the oldest is unknown.
+    pub oldest: Timestamp,
+}
+
+/// `POST /_oncegate/operator/settlements`: settles unknown outcomes, one or many (U6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlements {
+    /// How they are settled.
+    #[serde(rename = "as")]
+    pub settle_as: SettleAs,
+    /// Why; it is logged.
+    pub reason: String,
+    /// For `succeeded`: what every retry is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<GivenOutcome>,
+    /// Which: their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<String>,
+    /// Or which: all that match.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub matching: Option<Matching>,
+    /// Says what would happen, and changes nothing.
+    #[serde(default)]
+    pub preview: bool,
+}
+
+/// How an unknown outcome is settled (U6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettleAs {
+    /// It took effect: an outcome is given, which every retry is answered.
+    Succeeded,
+    /// It did not happen: the record is forgotten and the next request runs.
+    DidNotHappen,
+    /// It may run once more, whatever the route says.
+    TryAgain,
+}
+
+/// An outcome as an operator gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenOutcome {
+    /// The status, 200 to 599.
+    pub status: u16,
+    /// The media type of the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The body, as text.
+    #[serde(default)]
+    pub body: String,
+}
+
+/// Which unknown outcomes to settle.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Matching {
+    /// Only this tenant's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    /// Only this route's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<String>,
+    /// Only those after which the origin last said this; see [`UnknownRow::last_answer`].
+    pub last_answer: String,
+}
+
+/// The answer to [`Settlements`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettlementsDone {
+    /// What became, or would become, of each.
+    pub results: Vec<SettlementResult>,
+    /// Whether more match than were taken at once: send it again.
+    #[serde(default)]
+    pub more: bool,
+    /// How many objects did not answer; what they keep is not settled.
+    #[serde(default)]
+    pub objects_silent: u32,
+}
+
+/// What became of one operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettlementResult {
+    /// Its id.
+    pub operation: String,
+    /// Its key, where there is a record.
+    #[serde(default)]
+    pub key: String,
+    /// What became of it.
+    pub result: SettlementWord,
+    /// What follows, or why not, in a sentence.
+    pub detail: String,
+}
+
+/// What became of one operation, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettlementWord {
+    /// It is settled, or would be.
+    Settled,
+    /// An attempt may still be working: refused until its lease is over.
+    Running,
+    /// Its outcome is known, or there is no record of it.
+    NothingToSettle,
+    /// The object that keeps it did not do it.
+    Failed,
+}
+
+/// `GET /_oncegate/operator/audit`: what was settled and what came late, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// The gateway's clock, so that ages do not depend on the reader's.
+    #[serde(default)]
+    pub now: Option<Timestamp>,
+    /// At most a page of them.
+    pub entries: Vec<AuditEntry>,
+    /// What to pass as `before` for the next page; none on the last.
+    #[serde(default)]
+    pub next: Option<String>,
+    /// How many objects did not answer; their entries are missing.
+    #[serde(default)]
+    pub objects_silent: u32,
+}
+
+/// One entry of the audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// When.
+    pub at: Timestamp,
+    /// Who: an operator's name, `probe`, or `attempt`.
+    pub who: String,
+    /// What: `succeeded`, `did_not_happen`, `try_again` or `late_final`.
+    pub act: String,
+    /// The status that was given or reported, where there was one.
+    #[serde(default)]
+    pub status: Option<u16>,
+    /// Whether a late report contradicts a release or a settlement.
+    #[serde(default)]
+    pub contradicts: bool,
+    /// The operation's id.
+    pub operation: String,
+    /// Whose.
+    pub tenant: String,
+    /// Through which route.
+    pub route: String,
+    /// The idempotency key or event id.
+    pub key: String,
+    /// Why, in the operator's words.
+    pub reason: String,
+    /// Where it stood before.
+    pub before: String,
+    /// Where it stood after.
+    pub after: String,
 }
 
 /// `GET /_oncegate/operator/operations/{id}`.
@@ -298,6 +552,27 @@ pub struct OperationDetail {
     /// Whether an earlier attempt may have had its effect too.
     #[serde(default)]
     pub may_have_run_twice: bool,
+    /// By whose word the outcome is known: `attempt`, `probe` or `operator`.
+    #[serde(default)]
+    pub settled_by: Option<String>,
+    /// How far the origin said it came, and what it keeps with it.
+    #[serde(default)]
+    pub point: Option<PointView>,
+    /// The origin's own name for what it made.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// What was logged of it, oldest first.
+    #[serde(default)]
+    pub log: Vec<AuditEntry>,
+}
+
+/// A recovery point (L5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PointView {
+    /// Its name.
+    pub name: String,
+    /// What the origin keeps with it, as text.
+    pub data: String,
 }
 
 /// Another request that came under the same key.
