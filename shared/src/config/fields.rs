@@ -183,6 +183,8 @@ fields! {
         "How long the origin may take; after that the outcome is unknown.";
     LEASE: "lease", Both, Text("30s"), takes "a span such as \"30s\", at least the timeout and 2s, at most \"1h\"", "L2",
         "How long one attempt keeps all others out, if it is never heard of again.";
+    MAX_LEASE: "max_lease", Both, Text("10m"), takes "a span such as \"10m\", at least the lease, at most \"24h\"", "L5",
+        "How long one attempt may keep all others out with the extensions that the origin asks for. Where the lease is longer, the default is the lease.";
     WAIT: "wait", Both, Text("1s"), takes "a span such as \"1s\", at most \"2s\"", "A, B",
         "How long an equal request waits for the running one before it is answered 409 (a delivery: 503).";
     RETENTION_API: "retention", Api, Text("72h"), takes "a span such as \"72h\", at most \"3660d\", or \"forever\"", "R2, P6",
@@ -211,6 +213,10 @@ fields! {
         "The same for deliveries; see above.";
     ORIGIN_DEDUPES: "origin_dedupes", Both, Flag(false), takes "true or false", "U3",
         "Whether the origin does the work of one operation id once, however often it is asked. `on_unknown = \"resume\"` needs it.";
+    RESOLVE_AFTER: "resolve_after", Both, Text("5m"), takes "a span such as \"5m\", at most \"6h\"", "U5",
+        "How long after an outcome became unknown, and no retry came, the resolver first acts. Its pauses grow from there.";
+    RESOLVE_TRIES: "resolve_tries", Both, Number(8), takes "a whole number, 0 to 32", "U5",
+        "How often the resolver tries before the operation needs a person; 0 for never.";
     TENANT: "tenant", Api, Required, takes "\"api-key\", or a table { from = … }", "K6",
         "Whose keys a request's are; see above.";
     TENANT_FROM: "tenant.from", Api, Required, takes "\"api-key\", \"header\" or \"credential-digest\"", "K6",

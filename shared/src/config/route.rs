@@ -158,26 +158,37 @@ fn policy(section: &Section<'_>, kind: Kind) -> Option<Policy> {
         Kind::Webhook => &fields::RETENTION_WEBHOOK,
     };
     let lease = section.span(&fields::LEASE);
+    let max_lease = section.span(&fields::MAX_LEASE);
     let wait = section.span(&fields::WAIT);
+    let resolve_after = section.span(&fields::RESOLVE_AFTER);
+    let resolve_tries = section.number(&fields::RESOLVE_TRIES);
     let retention = section.parsed(retention, |text| match text {
         "forever" => Ok(Retention::FOREVER),
         text => quantity::span(text)
             .and_then(|span| Retention::of(span).map_err(|error| error.to_string())),
     });
     let on_unknown = on_unknown(section, kind);
+    let (lease, mut max_lease) = (lease?, max_lease?);
+    if !section.has(&fields::MAX_LEASE) {
+        max_lease = max_lease.max(lease);
+    }
     let parts = PolicyParts {
-        lease: lease?,
+        kind,
+        lease,
         wait: wait?,
         retention: retention?,
-        ..PolicyParts::defaults(kind, on_unknown?)
+        on_unknown: on_unknown?,
+        max_lease,
+        resolve_after: resolve_after?,
+        resolve_tries: u16::try_from(resolve_tries?).unwrap_or(u16::MAX), // refused as too many
     };
     Policy::new(parts)
         .map_err(|error| {
             let field = match error {
-                PolicyError::Lease { .. } | PolicyError::MaxLease { .. } => &fields::LEASE,
-                PolicyError::ResolveAfter { .. } | PolicyError::ResolveTries { .. } => {
-                    &fields::ON_UNKNOWN_API
-                }
+                PolicyError::Lease { .. } => &fields::LEASE,
+                PolicyError::MaxLease { .. } => &fields::MAX_LEASE,
+                PolicyError::ResolveAfter { .. } => &fields::RESOLVE_AFTER,
+                PolicyError::ResolveTries { .. } => &fields::RESOLVE_TRIES,
                 PolicyError::Wait { .. } => &fields::WAIT,
                 PolicyError::Retention { .. } => &fields::RETENTION_API,
                 PolicyError::RerunOnApi => &fields::ON_UNKNOWN_API,

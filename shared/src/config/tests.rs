@@ -102,6 +102,9 @@ fn a_good_configuration_has_the_defaults_of_the_contract() {
         Some(Millis::from_hours(72))
     ); // R2
     assert_eq!(orders.policy().on_unknown(), OnUnknown::Park);
+    assert_eq!(orders.policy().max_lease(), Millis::from_mins(10)); // L5
+    assert_eq!(orders.policy().resolve_after(), Millis::from_mins(5)); // U5
+    assert_eq!(orders.policy().resolve_tries(), 8);
     assert_eq!(
         (orders.request_body_max(), orders.outcome_body_max()),
         (1 << 20, 256 << 10)
@@ -304,8 +307,8 @@ fn unknown_fields_name_the_nearest_known_one() {
         &json!({ "colour": 1 }),
         &[
             "route stripe: colour: found an unknown field; the fields here are: kind, methods, path, origin, shards, timeout, \
-         lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, on_unknown, \
-         origin_dedupes, scheme, secrets, tolerance, tenant_name",
+         lease, max_lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, on_unknown, \
+         origin_dedupes, resolve_after, resolve_tries, scheme, secrets, tolerance, tenant_name",
         ],
     );
     orders(
@@ -482,6 +485,55 @@ fn numbers_spans_and_sizes_have_bounds_and_units() {
             "route stripe: tenant_name: found tenant \"a b\" is not 1 to 128 visible ascii characters; give 1 to 128 visible ASCII characters",
         ],
     );
+}
+
+#[test]
+fn an_attempt_may_be_extended_and_the_resolver_has_a_pace() {
+    let max_lease = "give a span such as \"10m\", at least the lease, at most \"24h\"";
+    orders(
+        &json!({ "max_lease": "29s" }),
+        &[&format!(
+            "route orders: max_lease: found max_lease of 29000 ms is not within the lease of 30000 ms and 86400000 ms; {max_lease}"
+        )],
+    ); // L5
+    orders(
+        &json!({ "max_lease": "25h" }),
+        &[&format!(
+            "route orders: max_lease: found max_lease of 90000000 ms is not within the lease of 30000 ms and 86400000 ms; {max_lease}"
+        )],
+    );
+    let resolve_after = "give a span such as \"5m\", at most \"6h\"";
+    stripe(
+        &json!({ "resolve_after": "0s" }),
+        &[&format!(
+            "route stripe: resolve_after: found resolve_after of 0 ms is not within 1 and 21600000 ms; {resolve_after}"
+        )],
+    ); // U5
+    let resolve_tries = "give a whole number, 0 to 32";
+    orders(
+        &json!({ "resolve_tries": 33 }),
+        &[&format!(
+            "route orders: resolve_tries: found 33 resolve_tries are more than 32; {resolve_tries}"
+        )],
+    );
+    orders(
+        &json!({ "resolve_tries": 1_000_000 }),
+        &[&format!(
+            "route orders: resolve_tries: found 65535 resolve_tries are more than 32; {resolve_tries}"
+        )],
+    );
+    let policy = |fields: Value| route("ROUTE_orders", &fields).policy();
+    let paced = policy(json!({ "max_lease": "1h", "resolve_after": "6h", "resolve_tries": 0 }));
+    assert_eq!(
+        (
+            paced.max_lease(),
+            paced.resolve_after(),
+            paced.resolve_tries()
+        ),
+        (Millis::from_hours(1), Millis::from_hours(6), 0)
+    );
+    let long = policy(json!({ "lease": "20m" }));
+    assert_eq!(long.max_lease(), Millis::from_mins(20)); // never less than the lease
 }
 
 #[test]
