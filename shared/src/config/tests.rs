@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::key::{KeyRule, Presence};
-use crate::policy::{Kind, Method, OnUnknown, RouteKind, TenantSource};
+use crate::policy::{Kind, Method, OnUnknown, RouteKind, TenantSource, Tier};
+use crate::scope::PhaseName;
 use crate::time::Millis;
 use crate::webhook::Scheme;
 
@@ -307,8 +308,8 @@ fn unknown_fields_name_the_nearest_known_one() {
         &json!({ "colour": 1 }),
         &[
             "route stripe: colour: found an unknown field; the fields here are: kind, methods, path, origin, shards, timeout, \
-         lease, max_lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, on_unknown, \
-         origin_dedupes, resolve_after, resolve_tries, scheme, secrets, tolerance, tenant_name",
+         lease, max_lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, phases, \
+         reference, on_unknown, origin_dedupes, resolve_after, resolve_tries, resolver_credential, scheme, secrets, tolerance, tenant_name",
         ],
     );
     orders(
@@ -667,6 +668,75 @@ fn a_front_shows_its_secret() {
 }
 
 #[test]
+fn the_gateways_own_sends_have_a_credential() {
+    let fields = json!({ "resolver_credential": "RESOLVER" });
+    let missing = "route orders: resolver_credential: found no secret RESOLVER; set it: wrangler secret put RESOLVER; for local runs a line RESOLVER=… in .dev.vars";
+    orders(&fields, &[missing]);
+    orders(
+        &json!({ "resolver_credential": "Bearer x" }),
+        &[
+            "route orders: resolver_credential: found a text of 8 bytes is not 1 to 64 of A-Z, 0-9 and \"_\", with a letter first; give the name of a secret, of A-Z, 0-9 and \"_\"",
+        ],
+    );
+    let with = |secret: &str| {
+        let mut vars = changed("ROUTE_orders", &fields);
+        vars.insert("RESOLVER".to_owned(), json!(secret));
+        read(&vars)
+    };
+    let config = with("Bearer s3cret").unwrap();
+    let [orders, stripe] = ["orders", "stripe"].map(|name| config.routes.named(name).unwrap());
+    assert_eq!(config.resolver_credential(orders), Some("Bearer s3cret")); // U5
+    assert_eq!(config.resolver_credential(stripe), None);
+    assert!(!format!("{config:?}").contains("s3cret")); // X4
+    for text in ["", " ", "Bearer x\n", " x", "a\r\nHost: b", "Bearer é"] {
+        assert_eq!(
+            with(text).unwrap_err(),
+            [
+                "route orders: resolver_credential: found RESOLVER that is no header's value; set RESOLVER to the whole value of Authorization, such as \"Bearer …\", in visible ASCII"
+            ]
+        );
+    }
+}
+
+#[test]
+fn phases_and_the_reference_have_names() {
+    let phases =
+        "give a list of 1 to 16 names, each 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"";
+    orders(
+        &json!({ "phases": [] }),
+        &[&format!(
+            "route orders: phases: found an empty list; {phases}"
+        )],
+    );
+    orders(
+        &json!({ "phases": ["charge", "a b"] }),
+        &[&format!(
+            "route orders: phases: found phase \"a b\" is not 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"; {phases}"
+        )],
+    );
+    stripe(
+        &json!({ "phases": ["charge", "charge"] }),
+        &[&format!(
+            "route stripe: phases: found 2 phases are more than 16, or one of them is named twice; {phases}"
+        )],
+    );
+    orders(
+        &json!({ "reference": "a b" }),
+        &[
+            "route orders: reference: found header name \"a b\" is not 1 to 64 of the characters of RFC 9110; give the name of a header",
+        ],
+    );
+    let fields = json!({ "phases": ["charge", "mail"], "reference": "X-Charge-Id" });
+    let parsed = route("ROUTE_stripe", &fields);
+    let names: Vec<&str> = parsed.phases().iter().map(PhaseName::as_str).collect();
+    assert_eq!(names, ["charge", "mail"]); // L5
+    assert_eq!(parsed.reference_header().as_str(), "x-charge-id");
+    let plain = route("ROUTE_orders", &json!({}));
+    assert_eq!(plain.phases(), []);
+    assert_eq!(plain.reference_header().as_str(), "location");
+}
+
+#[test]
 fn secrets_exist_and_are_what_the_sender_shows() {
     let names = "give a list of 1 to 8 names of secrets, of A-Z, 0-9 and \"_\"";
     stripe(
@@ -800,6 +870,31 @@ fn exceptions_have_an_end_and_a_reason() {
             "route orders: key_reason: found 501 bytes; give the reason, as a text",
         ],
     );
+    orders(
+        &json!({ "tier": "none" }),
+        &["route orders: tier: found \"none\"; give \"full\" or \"best-effort\""],
+    );
+    orders(
+        &json!({ "tier": "best-effort" }),
+        &[
+            "route orders: tier_until: found nothing; tier = \"best-effort\" is an exception: give a date such as \"2027-06-30\"",
+            "route orders: tier_reason: found nothing; tier = \"best-effort\" is an exception: give the reason, as a text",
+        ],
+    );
+    orders(
+        &json!({ "tier": "full", "tier_reason": "x" }),
+        &[
+            "route orders: tier_reason: found an exception without one; leave it out: the tier is \"full\"",
+        ],
+    );
+    stripe(
+        &json!({ "tier": "best-effort" }),
+        &["route stripe: tier: found an unknown field; leave it out: only api routes have it"],
+    );
+    let fields = json!({ "tier": "best-effort", "tier_until": "2027-06-30", "tier_reason": "x" });
+    assert_eq!(route("ROUTE_orders", &fields).tier(), Tier::BestEffort);
+    assert_eq!(route("ROUTE_orders", &json!({})).tier(), Tier::Full);
+    assert_eq!(route("ROUTE_stripe", &json!({})).tier(), Tier::Full);
     orders(
         &json!({ "key_until": "2027-06-30" }),
         &[
