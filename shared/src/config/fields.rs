@@ -183,6 +183,8 @@ fields! {
         "How long the origin may take; after that the outcome is unknown.";
     LEASE: "lease", Both, Text("30s"), takes "a span such as \"30s\", at least the timeout and 2s, at most \"1h\"", "L2",
         "How long one attempt keeps all others out, if it is never heard of again.";
+    MAX_LEASE: "max_lease", Both, Text("10m"), takes "a span such as \"10m\", at least the lease, at most \"24h\"", "L5",
+        "How long one attempt may keep all others out with the extensions that the origin asks for. Where the lease is longer, the default is the lease.";
     WAIT: "wait", Both, Text("1s"), takes "a span such as \"1s\", at most \"2s\"", "A, B",
         "How long an equal request waits for the running one before it is answered 409 (a delivery: 503).";
     RETENTION_API: "retention", Api, Text("72h"), takes "a span such as \"72h\", at most \"3660d\", or \"forever\"", "R2, P6",
@@ -205,12 +207,22 @@ fields! {
         "The last day on which the exception is not flagged. It applies afterwards, too.";
     STATUS_REASON: "statuses.reason", Both, Required, takes "the reason, as a text", "G",
         "Why.";
+    PHASES: "phases", Both, Absent, takes "a list of 1 to 16 names, each 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"", "L5",
+        "The steps of the work, in their order. With them, the origin saves recovery points under these names only.";
+    REFERENCE: "reference", Both, Text("location"), takes "the name of a header", "U3, U6",
+        "The header of the origin's answer whose value is kept as the origin's own reference for what it made.";
     ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\" or \"park\"", "U3",
         "What happens after an outcome that nobody knows; see above.";
     ON_UNKNOWN_WEBHOOK: "on_unknown", Webhook, Text("rerun"), takes "\"rerun\", \"resume\" or \"park\"", "U3",
         "The same for deliveries; see above.";
     ORIGIN_DEDUPES: "origin_dedupes", Both, Flag(false), takes "true or false", "U3",
         "Whether the origin does the work of one operation id once, however often it is asked. `on_unknown = \"resume\"` needs it.";
+    RESOLVE_AFTER: "resolve_after", Both, Text("5m"), takes "a span such as \"5m\", at most \"6h\"", "U5",
+        "How long after an outcome became unknown, and no retry came, the resolver first acts. Its pauses grow from there.";
+    RESOLVE_TRIES: "resolve_tries", Both, Number(8), takes "a whole number, 0 to 32", "U5",
+        "How often the resolver tries before the operation needs a person; 0 for never.";
+    RESOLVER_CREDENTIAL: "resolver_credential", Both, Absent, takes "the name of a secret, of A-Z, 0-9 and \"_\"", "U5",
+        "The name of the secret that the gateway's own sends carry as `Authorization`: the probe's and the resolver's. A client's credential is not kept.";
     TENANT: "tenant", Api, Required, takes "\"api-key\", or a table { from = … }", "K6",
         "Whose keys a request's are; see above.";
     TENANT_FROM: "tenant.from", Api, Required, takes "\"api-key\", \"header\" or \"credential-digest\"", "K6",
@@ -229,6 +241,12 @@ fields! {
         "For `report` and `optional`: the last day on which that is not flagged.";
     KEY_REASON: "key_reason", Api, Absent, takes "the reason, as a text", "G",
         "For `report` and `optional`: why.";
+    TIER: "tier", Api, Text("full"), takes "\"full\" or \"best-effort\"", "G",
+        "What becomes of a request while the store is down. `full` refuses it with 503; `best-effort` passes it unprotected, so that it may run twice.";
+    TIER_UNTIL: "tier_until", Api, Absent, takes "a date such as \"2027-06-30\"", "G",
+        "For `best-effort`: the last day on which that is not flagged.";
+    TIER_REASON: "tier_reason", Api, Absent, takes "the reason, as a text", "G",
+        "For `best-effort`: why.";
     STRICT: "strict", Api, Flag(false), takes "true or false", "K1",
         "Whether only a key in quotes (RFC 9651) is taken.";
     KEY_LENGTH_MIN: "key_length_min", Api, Number(16), takes "a whole number, 1 to 512", "K2",

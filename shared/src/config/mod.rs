@@ -115,6 +115,13 @@ impl Config {
         self.vault.front_secret_holds(name, presented)
     }
 
+    /// What the gateway's own sends for `route` carry as `Authorization`, if anything; nothing where the secret was not
+    /// seen (U5).
+    #[must_use]
+    pub fn resolver_credential(&self, route: &Route) -> Option<&str> {
+        self.vault.resolver_credential(route.resolver_credential()?)
+    }
+
     /// The names of all routes, sorted.
     #[must_use]
     pub fn route_names(&self) -> Vec<String> {

@@ -29,6 +29,7 @@ const FRONT_SECRET_BYTES_MIN: usize = 16;
 pub(super) struct Vault {
     webhooks: BTreeMap<RouteName, Vec<Secret>>,
     fronts: BTreeMap<SecretName, [u8; 32]>,
+    resolvers: BTreeMap<SecretName, String>,
 }
 
 impl Vault {
@@ -41,6 +42,34 @@ impl Vault {
         self.fronts
             .get(name)
             .is_some_and(|secret| secret.ct_eq(&presented).into())
+    }
+
+    pub(super) fn resolver_credential(&self, name: &SecretName) -> Option<&str> {
+        self.resolvers.get(name).map(String::as_str)
+    }
+
+    /// Takes in what a route's own sends carry as `Authorization`, and notes what is missing or none (U5).
+    pub(super) fn fill_resolver(
+        &mut self,
+        reader: &Reader<'_>,
+        route: &RouteName,
+        name: &SecretName,
+    ) {
+        let field = &fields::RESOLVER_CREDENTIAL;
+        let Some(text) = reader.secret(route, field, name) else {
+            return;
+        };
+        if is_header_value(text) {
+            self.resolvers.insert(name.clone(), text.to_owned());
+            return;
+        }
+        let found = format!("{name} that is no header's value");
+        let remedy = format!(
+            "set {name} to the whole value of Authorization, such as \"Bearer …\", in visible ASCII"
+        );
+        reader
+            .notes
+            .note(Some(route.as_str()), field.name, found, &remedy);
     }
 
     /// Takes in the secrets of a webhook route, and notes what is missing or none.
@@ -103,13 +132,23 @@ impl Vault {
     }
 }
 
+/// RFC 9110 §5.5 without what is obsolete: visible ASCII, with spaces inside only.
+fn is_header_value(text: &str) -> bool {
+    !text.is_empty()
+        && text == text.trim()
+        && text
+            .bytes()
+            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
+}
+
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "secrets of {} routes and {} fronts",
+            "secrets of {} routes, {} fronts and {} resolvers",
             self.webhooks.len(),
-            self.fronts.len()
+            self.fronts.len(),
+            self.resolvers.len()
         )
     }
 }

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::key::{KeyRule, Presence};
-use crate::policy::{Kind, Method, OnUnknown, RouteKind, TenantSource};
+use crate::policy::{Kind, Method, OnUnknown, RouteKind, TenantSource, Tier};
+use crate::scope::PhaseName;
 use crate::time::Millis;
 use crate::webhook::Scheme;
 
@@ -102,6 +103,9 @@ fn a_good_configuration_has_the_defaults_of_the_contract() {
         Some(Millis::from_hours(72))
     ); // R2
     assert_eq!(orders.policy().on_unknown(), OnUnknown::Park);
+    assert_eq!(orders.policy().max_lease(), Millis::from_mins(10)); // L5
+    assert_eq!(orders.policy().resolve_after(), Millis::from_mins(5)); // U5
+    assert_eq!(orders.policy().resolve_tries(), 8);
     assert_eq!(
         (orders.request_body_max(), orders.outcome_body_max()),
         (1 << 20, 256 << 10)
@@ -304,8 +308,8 @@ fn unknown_fields_name_the_nearest_known_one() {
         &json!({ "colour": 1 }),
         &[
             "route stripe: colour: found an unknown field; the fields here are: kind, methods, path, origin, shards, timeout, \
-         lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, on_unknown, \
-         origin_dedupes, scheme, secrets, tolerance, tenant_name",
+         lease, max_lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, phases, \
+         reference, on_unknown, origin_dedupes, resolve_after, resolve_tries, resolver_credential, scheme, secrets, tolerance, tenant_name",
         ],
     );
     orders(
@@ -485,6 +489,55 @@ fn numbers_spans_and_sizes_have_bounds_and_units() {
 }
 
 #[test]
+fn an_attempt_may_be_extended_and_the_resolver_has_a_pace() {
+    let max_lease = "give a span such as \"10m\", at least the lease, at most \"24h\"";
+    orders(
+        &json!({ "max_lease": "29s" }),
+        &[&format!(
+            "route orders: max_lease: found max_lease of 29000 ms is not within the lease of 30000 ms and 86400000 ms; {max_lease}"
+        )],
+    ); // L5
+    orders(
+        &json!({ "max_lease": "25h" }),
+        &[&format!(
+            "route orders: max_lease: found max_lease of 90000000 ms is not within the lease of 30000 ms and 86400000 ms; {max_lease}"
+        )],
+    );
+    let resolve_after = "give a span such as \"5m\", at most \"6h\"";
+    stripe(
+        &json!({ "resolve_after": "0s" }),
+        &[&format!(
+            "route stripe: resolve_after: found resolve_after of 0 ms is not within 1 and 21600000 ms; {resolve_after}"
+        )],
+    ); // U5
+    let resolve_tries = "give a whole number, 0 to 32";
+    orders(
+        &json!({ "resolve_tries": 33 }),
+        &[&format!(
+            "route orders: resolve_tries: found 33 resolve_tries are more than 32; {resolve_tries}"
+        )],
+    );
+    orders(
+        &json!({ "resolve_tries": 1_000_000 }),
+        &[&format!(
+            "route orders: resolve_tries: found 65535 resolve_tries are more than 32; {resolve_tries}"
+        )],
+    );
+    let policy = |fields: Value| route("ROUTE_orders", &fields).policy();
+    let paced = policy(json!({ "max_lease": "1h", "resolve_after": "6h", "resolve_tries": 0 }));
+    assert_eq!(
+        (
+            paced.max_lease(),
+            paced.resolve_after(),
+            paced.resolve_tries()
+        ),
+        (Millis::from_hours(1), Millis::from_hours(6), 0)
+    );
+    let long = policy(json!({ "lease": "20m" }));
+    assert_eq!(long.max_lease(), Millis::from_mins(20)); // never less than the lease
+}
+
+#[test]
 fn an_api_route_chooses_what_happens_after_an_unknown_outcome() {
     let resume = "\"resume\": the next retry runs again, which is right only if the origin does the work of one operation id once, and origin_dedupes = true says so";
     let park = "\"park\": nothing runs again before an operator has settled it, so nothing happens twice, but somebody has to look";
@@ -612,6 +665,75 @@ fn a_front_shows_its_secret() {
             "route orders: tenant.secret: found FRONT of 5 bytes; set it to 16 random bytes or more, in hex or base64",
         ]
     );
+}
+
+#[test]
+fn the_gateways_own_sends_have_a_credential() {
+    let fields = json!({ "resolver_credential": "RESOLVER" });
+    let missing = "route orders: resolver_credential: found no secret RESOLVER; set it: wrangler secret put RESOLVER; for local runs a line RESOLVER=… in .dev.vars";
+    orders(&fields, &[missing]);
+    orders(
+        &json!({ "resolver_credential": "Bearer x" }),
+        &[
+            "route orders: resolver_credential: found a text of 8 bytes is not 1 to 64 of A-Z, 0-9 and \"_\", with a letter first; give the name of a secret, of A-Z, 0-9 and \"_\"",
+        ],
+    );
+    let with = |secret: &str| {
+        let mut vars = changed("ROUTE_orders", &fields);
+        vars.insert("RESOLVER".to_owned(), json!(secret));
+        read(&vars)
+    };
+    let config = with("Bearer s3cret").unwrap();
+    let [orders, stripe] = ["orders", "stripe"].map(|name| config.routes.named(name).unwrap());
+    assert_eq!(config.resolver_credential(orders), Some("Bearer s3cret")); // U5
+    assert_eq!(config.resolver_credential(stripe), None);
+    assert!(!format!("{config:?}").contains("s3cret")); // X4
+    for text in ["", " ", "Bearer x\n", " x", "a\r\nHost: b", "Bearer é"] {
+        assert_eq!(
+            with(text).unwrap_err(),
+            [
+                "route orders: resolver_credential: found RESOLVER that is no header's value; set RESOLVER to the whole value of Authorization, such as \"Bearer …\", in visible ASCII"
+            ]
+        );
+    }
+}
+
+#[test]
+fn phases_and_the_reference_have_names() {
+    let phases =
+        "give a list of 1 to 16 names, each 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"";
+    orders(
+        &json!({ "phases": [] }),
+        &[&format!(
+            "route orders: phases: found an empty list; {phases}"
+        )],
+    );
+    orders(
+        &json!({ "phases": ["charge", "a b"] }),
+        &[&format!(
+            "route orders: phases: found phase \"a b\" is not 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"; {phases}"
+        )],
+    );
+    stripe(
+        &json!({ "phases": ["charge", "charge"] }),
+        &[&format!(
+            "route stripe: phases: found 2 phases are more than 16, or one of them is named twice; {phases}"
+        )],
+    );
+    orders(
+        &json!({ "reference": "a b" }),
+        &[
+            "route orders: reference: found header name \"a b\" is not 1 to 64 of the characters of RFC 9110; give the name of a header",
+        ],
+    );
+    let fields = json!({ "phases": ["charge", "mail"], "reference": "X-Charge-Id" });
+    let parsed = route("ROUTE_stripe", &fields);
+    let names: Vec<&str> = parsed.phases().iter().map(PhaseName::as_str).collect();
+    assert_eq!(names, ["charge", "mail"]); // L5
+    assert_eq!(parsed.reference_header().as_str(), "x-charge-id");
+    let plain = route("ROUTE_orders", &json!({}));
+    assert_eq!(plain.phases(), []);
+    assert_eq!(plain.reference_header().as_str(), "location");
 }
 
 #[test]
@@ -748,6 +870,31 @@ fn exceptions_have_an_end_and_a_reason() {
             "route orders: key_reason: found 501 bytes; give the reason, as a text",
         ],
     );
+    orders(
+        &json!({ "tier": "none" }),
+        &["route orders: tier: found \"none\"; give \"full\" or \"best-effort\""],
+    );
+    orders(
+        &json!({ "tier": "best-effort" }),
+        &[
+            "route orders: tier_until: found nothing; tier = \"best-effort\" is an exception: give a date such as \"2027-06-30\"",
+            "route orders: tier_reason: found nothing; tier = \"best-effort\" is an exception: give the reason, as a text",
+        ],
+    );
+    orders(
+        &json!({ "tier": "full", "tier_reason": "x" }),
+        &[
+            "route orders: tier_reason: found an exception without one; leave it out: the tier is \"full\"",
+        ],
+    );
+    stripe(
+        &json!({ "tier": "best-effort" }),
+        &["route stripe: tier: found an unknown field; leave it out: only api routes have it"],
+    );
+    let fields = json!({ "tier": "best-effort", "tier_until": "2027-06-30", "tier_reason": "x" });
+    assert_eq!(route("ROUTE_orders", &fields).tier(), Tier::BestEffort);
+    assert_eq!(route("ROUTE_orders", &json!({})).tier(), Tier::Full);
+    assert_eq!(route("ROUTE_stripe", &json!({})).tier(), Tier::Full);
     orders(
         &json!({ "key_until": "2027-06-30" }),
         &[

@@ -10,8 +10,9 @@ mod route;
 use serde::{Deserialize, Serialize};
 
 pub use self::route::{
-    ApiRoute, EXCEPTIONS_MAX, Exception, KeyException, Method, MovedTo, Route, RouteError,
-    RouteKind, RouteParts, SECRETS_MAX, StatusMove, TOLERANCE_MAX, TenantSource, WebhookRoute,
+    ApiRoute, EXCEPTIONS_MAX, Exception, Granted, Method, MovedTo, PHASES_MAX, Route, RouteError,
+    RouteKind, RouteParts, SECRETS_MAX, StatusMove, TOLERANCE_MAX, TenantSource, Tier,
+    WebhookRoute,
 };
 use crate::time::{Millis, Timestamp};
 

@@ -22,6 +22,9 @@ fn parts(kind: RouteKind, on_unknown: OnUnknown) -> RouteParts {
         request_body_max: 1024,
         outcome_body_max: 1024,
         statuses: vec![],
+        phases: vec![],
+        resolver_credential: None,
+        reference: HeaderName::parse("location").unwrap(),
     }
 }
 
@@ -29,6 +32,7 @@ fn api() -> ApiRoute {
     ApiRoute {
         key: KeyRule::default(),
         key_exception: None,
+        best_effort: None,
         tenant: TenantSource::ApiKey,
         exclusions: vec![],
     }
@@ -166,9 +170,23 @@ fn no_success_is_moved_to_what_is_forgotten() {
 }
 
 #[test]
+fn phases_are_few_and_have_names_of_their_own() {
+    let phase = |at: usize| PhaseName::parse(&alloc::format!("phase-{at}")).unwrap();
+    check(|parts| parts.phases = (0..16).map(phase).collect(), &[]);
+    check(
+        |parts| parts.phases = (0..17).map(phase).collect(),
+        &[RouteError::Phases { found: 17 }],
+    );
+    check(
+        |parts| parts.phases = vec![phase(1), phase(2), phase(1)],
+        &[RouteError::Phases { found: 3 }],
+    );
+}
+
+#[test]
 fn an_api_route_says_why_requests_pass_without_a_key() {
     let exception = || {
-        Some(KeyException {
+        Some(Granted {
             until: Timestamp::from_millis(1),
             reason: "why".to_string(),
         })
@@ -239,7 +257,11 @@ fn exceptions_are_listed_in_words() {
     let (until, reason) = (Timestamp::from_millis(1), "why".to_string());
     let mut api = api();
     api.key.presence = Presence::Report;
-    api.key_exception = Some(KeyException {
+    api.key_exception = Some(Granted {
+        until,
+        reason: reason.clone(),
+    });
+    api.best_effort = Some(Granted {
         until,
         reason: reason.clone(),
     });
@@ -251,8 +273,10 @@ fn exceptions_are_listed_in_words() {
     let mut parts = parts(RouteKind::Api(api), OnUnknown::Park);
     parts.statuses = vec![moved(503, MovedTo::NotRun)];
     let route = Route::new(parts).unwrap();
+    assert_eq!(route.tier(), Tier::BestEffort);
     let exceptions = [
         "requests without a key pass (key = \"report\")",
+        "requests pass unprotected while the store is down (tier = \"best-effort\")",
         "/sent_at is left out of the fingerprint",
         "status 503 counts as not-run",
     ];
