@@ -4,7 +4,6 @@
 //! It decides nothing: the object says whether the request runs, `shared::classify` what the origin's answer means. It
 //! dispatches at most once (A4), and whatever a report meets, it never claims again (L3).
 
-use shared::classify::{OriginAnswer, Verdict, classify};
 use shared::fingerprint::Fingerprint;
 use shared::placement::{OperationId, Place};
 use shared::policy::{Kind, LEASE_MARGIN, Route};
@@ -14,10 +13,12 @@ use shared::scope::OperationKey;
 use shared::time::{Millis, Timestamp};
 use worker::Response;
 
-use crate::headers::{self, HeaderList};
-use crate::message::{Answer, Ask, Call, OutcomeHead, Token, VERSION};
+use crate::dispatch::{self, Final, Judged, Told};
+use crate::headers::HeaderList;
+use crate::message::{Answer, Ask, Call, Question, Token, VERSION};
 use crate::object_client::{CallError, PATIENCE};
-use crate::origin::{self, Arrival, Dispatch};
+use crate::origin::{self, Dispatch};
+use crate::probing;
 use crate::respond::{self, Problem};
 use crate::site::Site;
 use crate::telemetry::{Level, event};
@@ -59,8 +60,10 @@ pub(crate) struct Attempt<'a> {
 pub(crate) struct Outgoing {
     /// In upper case.
     pub(crate) method: String,
-    /// The whole address.
-    pub(crate) url: String,
+    /// The origin's address, without a slash at its end.
+    pub(crate) origin: String,
+    /// The path and the query.
+    pub(crate) target: String,
     /// The client's headers that pass.
     pub(crate) headers: HeaderList,
     /// The body.
@@ -73,6 +76,8 @@ pub(crate) struct Held {
     number: u64,
     /// Whether an attempt before this one may have run.
     took_over: bool,
+    /// How far an attempt before said it came.
+    point: Option<String>,
     /// When *begin* was sent. The lease runs at least until then and its span, by whichever clock (L2).
     since: Timestamp,
     lease: Millis,
@@ -80,36 +85,21 @@ pub(crate) struct Held {
 
 /// Takes a request from its key to its answer.
 pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
-    let Ok(token) = entropy::attempt_token() else {
-        event(Level::Error, "no_entropy", &[]);
-        return respond::internal();
-    };
-    let since = clock::now();
-    let begin = attempt.begin(token);
-    let patience = Millis::new(PATIENCE.get() + attempt.route.policy().wait().get());
-    #[cfg(feature = "testing")]
-    crate::testing::maybe_twice(&attempt, &begin, &[], "begin-twice").await;
-    match attempt.site.objects.ask(&begin, &[], patience).await {
-        Ok((
-            Answer::Execute {
-                number,
-                lease,
-                took_over,
-            },
-            _,
-        )) => {
-            let held = Held {
-                token,
-                number,
-                took_over,
-                since,
-                lease,
-            };
-            attempt.execute(held).await
-        }
-        Ok((answer, body)) => attempt.refused(answer, body),
-        Err(error) => attempt.not_begun(token, &error),
+    match attempt.begin().await {
+        Begun::Answered(response) => response,
+        Begun::NotRun => match attempt.begin().await {
+            Begun::Answered(response) => response,
+            Begun::NotRun => attempt.unknown_now("the origin was asked, and another request came in between"),
+        },
     }
+}
+
+/// How far a request came at once.
+enum Begun {
+    /// To its answer.
+    Answered(Response),
+    /// The origin was asked and says that nothing ran: the request may begin anew. It has dispatched nothing yet (A4).
+    NotRun,
 }
 
 impl Attempt<'_> {
@@ -134,14 +124,94 @@ impl Attempt<'_> {
         }
     }
 
-    fn begin(&self, token: AttemptId) -> Call {
-        let wait = self.route.policy().wait();
-        self.call(Ask::Begin {
+    async fn begin(&self) -> Begun {
+        let Ok(token) = entropy::attempt_token() else {
+            event(Level::Error, "no_entropy", &[]);
+            return Begun::Answered(respond::internal());
+        };
+        let since = clock::now();
+        let (begin, request) = self.begin_call(token);
+        let patience = Millis::new(PATIENCE.get() + self.route.policy().wait().get());
+        #[cfg(feature = "testing")]
+        crate::testing::maybe_twice(self, &begin, &request, "begin-twice").await;
+        Begun::Answered(
+            match self.site.objects.ask(&begin, &request, patience).await {
+                Ok((
+                    Answer::Execute {
+                        number,
+                        lease,
+                        took_over,
+                        point,
+                    },
+                    _,
+                )) => {
+                    let held = Held {
+                        token,
+                        number,
+                        took_over,
+                        point,
+                        since,
+                        lease,
+                    };
+                    self.execute(held).await
+                }
+                Ok((Answer::Ask(question), _)) => return self.ask_origin(token, question).await,
+                Ok((answer, body)) => self.refused(answer, body),
+                Err(error) => self.not_begun(token, &error),
+            },
+        )
+    }
+
+    /// The message, and what the resolver would send, which follows it.
+    fn begin_call(&self, token: AttemptId) -> (Call, Vec<u8>) {
+        let Outgoing {
+            method,
+            target,
+            headers,
+            body,
+            ..
+        } = &self.outgoing;
+        let begin = self.call(Ask::Begin {
             key: self.key.clone(),
             token: Token(token),
             fingerprint: self.fingerprint,
             minted_at: self.minted_at,
-            wait: self.patience.map_or(wait, |left| left.min(wait)),
+            wait: self.wait(),
+        });
+        let kept = dispatch::to_keep(self.route, method, target, headers, body);
+        (begin, kept)
+    }
+
+    /// How long the caller waits for somebody else.
+    fn wait(&self) -> Millis {
+        let wait = self.route.policy().wait();
+        self.patience.map_or(wait, |left| left.min(wait))
+    }
+
+    /// Nobody knows what came of an attempt before: the origin is asked, and its explicit word settles it (U3).
+    async fn ask_origin(&self, token: AttemptId, question: Question) -> Begun {
+        let place = &self.place;
+        let (finding, answer) =
+            probing::ask(&self.site.settings, self.route, &self.id(), &place.tenant, &question)
+                .await;
+        let (key, token) = (self.key.clone(), Token(token));
+        let kept = answer.as_ref().map_or(&[][..], |answer| &answer.kept);
+        let call = self.call(Ask::Probed {
+            key,
+            token,
+            finding,
+        });
+        let told = self.site.objects.ask(&call, kept, PATIENCE).await;
+        Begun::Answered(match (told, answer) {
+            (Ok((Answer::Recorded { expires_at }, _)), Some(answer)) => {
+                respond::replay(answer.outcome.with(answer.kept), expires_at, &self.id())
+            }
+            (Ok((Answer::Released, _)), _) => return Begun::NotRun,
+            (Ok((Answer::Unknown { cause, retry }, _)), _) => {
+                self.unknown_still(cause.into(), retry)
+            }
+            (Ok(_superseded), _) => self.look().await,
+            (Err(_), _) => self.unknown_now("the origin was asked, and what it said could not be kept"),
         })
     }
 
@@ -183,30 +253,13 @@ impl Attempt<'_> {
         let sent_at = clock::now();
         let arrival = origin::send(self.dispatch(&held, deadline)).await;
         let latency = clock::now().since(sent_at);
-        let answer = match arrival {
-            Arrival::Answered(answer) => answer,
-            Arrival::Timeout => return self.suspend(&held, UnknownCause::Timeout, latency).await,
-            Arrival::BrokenLine(why) => {
-                event(
-                    Level::Warn,
-                    "broken_line",
-                    &[("operation", &self.id()), ("error", &why)],
-                );
-                return self.suspend(&held, UnknownCause::BrokenLine, latency).await;
+        match dispatch::judge(self.route, &self.id().to_string(), arrival) {
+            Judged::Final(done) => self.complete(&held, done, latency).await,
+            Judged::NotRun(answer) => self.release(&held, answer, latency).await,
+            Judged::Unknown { cause, reference } => {
+                self.suspend(&held, cause, reference, latency).await
             }
-        };
-        let said = answer
-            .headers
-            .iter()
-            .find(|(name, _)| name == headers::OUTCOME);
-        let judged = OriginAnswer {
-            status: answer.status,
-            outcome: said.map(|(_, value)| value.as_str()),
-        };
-        match classify(self.kind(), judged, self.route.verdict_moved(answer.status)) {
-            Verdict::Final => self.complete(&held, answer, latency).await,
-            Verdict::NotRun => self.release(&held, answer, latency).await,
-            Verdict::Unknown(cause) => self.suspend(&held, cause, latency).await,
+            Judged::Pending { reference } => self.pending(&held, reference).await,
         }
     }
 
@@ -222,62 +275,65 @@ impl Attempt<'_> {
     }
 
     fn dispatch(&self, held: &Held, deadline: Millis) -> Dispatch {
-        let mut sent = self.outgoing.headers.clone();
-        // L4
-        for (name, value) in [
-            (headers::OPERATION, self.id().to_string()),
-            (headers::ATTEMPT, held.token.to_string()),
-            (headers::ATTEMPT_NUMBER, held.number.to_string()),
-            (headers::DEADLINE, deadline.get().to_string()),
-            (headers::TENANT, self.place.tenant.to_string()),
-        ] {
-            sent.push((String::from(name), value));
-        }
+        let Outgoing {
+            method,
+            origin,
+            target,
+            headers,
+            body,
+        } = &self.outgoing;
+        let told = Told {
+            operation: self.id().to_string(),
+            token: held.token,
+            number: held.number,
+            deadline,
+            tenant: self.place.tenant.as_str(),
+            point: held.point.clone(),
+        };
+        let mut headers = headers.clone();
+        headers.extend(told.headers());
         Dispatch {
-            url: self.outgoing.url.clone(),
-            method: self.outgoing.method.clone(),
-            headers: sent,
-            body: self.outgoing.body.clone(),
+            url: format!("{origin}{target}"),
+            method: method.clone(),
+            headers,
+            body: body.clone(),
             deadline,
         }
     }
 
-    async fn complete(&self, held: &Held, answer: origin::Answer, latency: Millis) -> Response {
-        let heard = headers::to_caller(answer.headers);
-        let (body, omitted) = match answer.body {
-            Some(body) if body.len() <= self.route.outcome_body_max() => (Some(body), None),
-            Some(body) => {
-                let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
-                (Some(body), Some(bytes)) // A2: the first caller gets it all the same
-            }
-            None => (
-                None,
-                Some(u64::try_from(origin::ANSWER_BYTES_MAX).unwrap_or(u64::MAX)),
-            ),
-        };
-        let outcome = OutcomeHead {
-            status: answer.status,
-            headers: headers::to_record(heard.clone()),
-            omitted,
-        };
+    async fn complete(&self, held: &Held, done: Final, latency: Millis) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
+        let status = done.outcome.status;
         let call = self.call(Ask::Complete {
             key,
             token,
-            outcome,
+            outcome: done.outcome,
+            reference: done.reference,
             latency,
         });
-        let kept = if omitted.is_none() {
-            body.clone().unwrap_or_default()
-        } else {
-            Vec::new()
-        };
-        match report::report(self, held, call, kept).await {
+        match report::report(self, held, call, done.kept).await {
             Ok((Answer::Recorded { expires_at }, _)) => {
-                self.created(answer.status, &heard, body, expires_at)
+                self.created(status, &done.heard, done.body, expires_at)
             }
             Ok(_superseded) => self.look().await,
             Err(_) => self.unknown_now("the outcome could not be kept yet"),
+        }
+    }
+
+    /// The origin works on and completes by itself: its caller waits a moment, and then comes back for it (L5).
+    async fn pending(&self, held: &Held, reference: Option<String>) -> Response {
+        let (key, token) = (self.key.clone(), Token(held.token));
+        let wait = self.wait();
+        let call = self.call(Ask::Pending {
+            key,
+            token,
+            reference,
+            wait,
+        });
+        let patience = Millis::new(PATIENCE.get() + wait.get());
+        match self.site.objects.ask(&call, &[], patience).await {
+            Ok((Answer::Running { .. }, _)) | Err(_) => self.accepted(),
+            Ok((answer, body)) => self.refused(answer, body),
         }
     }
 
@@ -306,12 +362,19 @@ impl Attempt<'_> {
         }
     }
 
-    async fn suspend(&self, held: &Held, cause: UnknownCause, latency: Millis) -> Response {
+    async fn suspend(
+        &self,
+        held: &Held,
+        cause: UnknownCause,
+        reference: Option<String>,
+        latency: Millis,
+    ) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
         let ask = Ask::Suspend {
             key,
             token,
             cause: cause.into(),
+            reference,
             latency: Some(latency),
         };
         match report::report(self, held, self.call(ask), Vec::new()).await {

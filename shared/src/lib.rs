@@ -30,6 +30,7 @@ pub mod problem;
 pub mod processor;
 pub mod quote;
 pub mod record;
+pub mod resolver;
 pub mod scope;
 pub mod series;
 pub mod store;
