@@ -26,6 +26,7 @@ pub mod placement;
 pub mod pointer;
 pub mod policy;
 pub mod present;
+pub mod probe;
 pub mod problem;
 pub mod processor;
 pub mod quote;
