@@ -89,7 +89,9 @@ pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
         Begun::Answered(response) => response,
         Begun::NotRun => match attempt.begin().await {
             Begun::Answered(response) => response,
-            Begun::NotRun => attempt.unknown_now("the origin was asked, and another request came in between"),
+            Begun::NotRun => {
+                attempt.unknown_now("the origin was asked, and another request came in between")
+            }
         },
     }
 }
@@ -191,9 +193,9 @@ impl Attempt<'_> {
     /// Nobody knows what came of an attempt before: the origin is asked, and its explicit word settles it (U3).
     async fn ask_origin(&self, token: AttemptId, question: Question) -> Begun {
         let place = &self.place;
-        let (finding, answer) =
-            probing::ask(&self.site.settings, self.route, &self.id(), &place.tenant, &question)
-                .await;
+        let settings = &self.site.settings;
+        let asked = probing::ask(settings, self.route, &self.id(), &place.tenant, &question).await;
+        let (finding, answer) = (asked.finding, asked.done);
         let (key, token) = (self.key.clone(), Token(token));
         let kept = answer.as_ref().map_or(&[][..], |answer| &answer.kept);
         let call = self.call(Ask::Probed {
@@ -211,7 +213,9 @@ impl Attempt<'_> {
                 self.unknown_still(cause.into(), retry)
             }
             (Ok(_superseded), _) => self.look().await,
-            (Err(_), _) => self.unknown_now("the origin was asked, and what it said could not be kept"),
+            (Err(_), _) => {
+                self.unknown_now("the origin was asked, and what it said could not be kept")
+            }
         })
     }
 

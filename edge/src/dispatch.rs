@@ -163,7 +163,10 @@ pub(crate) fn judge(route: &Route, operation: &str, arrival: Arrival) -> Judged 
 /// The outcome in an answer, its body only as far as the route keeps it (A2).
 pub(crate) fn outcome(route: &Route, answer: origin::Answer, reference: Option<String>) -> Final {
     let heard = headers::to_caller(answer.headers);
-    let bytes = answer.body.as_ref().map_or(origin::ANSWER_BYTES_MAX, Vec::len);
+    let bytes = answer
+        .body
+        .as_ref()
+        .map_or(origin::ANSWER_BYTES_MAX, Vec::len);
     let fits = answer.body.is_some() && bytes <= route.outcome_body_max();
     let outcome = OutcomeHead {
         status: answer.status,

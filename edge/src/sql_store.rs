@@ -153,6 +153,14 @@ impl SqlStore {
         };
     }
 
+    /// The key of an operation that is in the log, also after its record is gone.
+    pub(crate) fn logged_key(&self, digest: &KeyDigest) -> Result<Option<OperationKey>, SqlError> {
+        let select = "SELECT key FROM audit_log WHERE digest = ? LIMIT 1";
+        let rows = self.sql.exec(select, &[bytes(digest)])?;
+        let key = |row: &Row| OperationKey::parse(&row.text(0)?).map_err(SqlError::unreadable);
+        rows.first().map(key).transpose()
+    }
+
     /// The record in a row of `record` and `body`.
     pub(crate) fn record_in(row: &Row, record: u32, body: u32) -> Result<Record, SqlError> {
         let body = row.bytes_or_null(body)?.unwrap_or_default();

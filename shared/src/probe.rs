@@ -216,7 +216,7 @@ impl Probe {
         match answer.outcome.map(of_word) {
             Some(Verdict::Final) => Finding::Final,
             Some(Verdict::NotRun) => Finding::NotRun,
-            Some(Verdict::Unknown(_)) => Finding::Unknown(Unproven::OriginSaid),
+            Some(Verdict::Unknown(_) | Verdict::Pending) => Finding::Unknown(Unproven::OriginSaid),
             None => self.judge_by_predicates(answer, since_dispatch),
         }
     }

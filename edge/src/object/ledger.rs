@@ -23,6 +23,7 @@ use super::counts::Saved;
 use super::identity::Identity;
 use super::{fingerprints, sweep};
 use crate::message::{Answer, Ask, Call, Ended, Question};
+use crate::message_operator::Preview;
 use crate::migrations::migrate;
 use crate::sql::{Sql, SqlError};
 use crate::sql_store::{MIGRATIONS, SqlStore};
@@ -43,15 +44,6 @@ pub(crate) struct Ledger {
     sweep: sweep::Pace,
     /// Whether a message came since the last alarm.
     called: bool,
-}
-
-/// Whether a settlement is only looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Preview {
-    /// Nothing changes.
-    Only,
-    /// It is done.
-    No,
 }
 
 /// What the object does with a message.
@@ -226,6 +218,14 @@ impl Ledger {
         let store = self.processor.store();
         let record = store.load(digest)?.filter(|record| record.is_live(now));
         Ok(store.key(digest)?.zip(record))
+    }
+
+    /// The key under this digest of an operation that was settled, although its record is gone.
+    pub(crate) fn settled_key(
+        &mut self,
+        digest: &KeyDigest,
+    ) -> Result<Option<OperationKey>, SqlError> {
+        self.processor.store().logged_key(digest)
     }
 
     /// The rule, for those who bring messages of their own.
