@@ -7,6 +7,7 @@ mod fields;
 mod mistake;
 mod nearest;
 mod origin;
+mod probe;
 mod quantity;
 mod route;
 mod routes;
