@@ -51,7 +51,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "OPERATOR_TOKENS",
         secret: true,
-        doc: "JSON: `{\"<SHA-256 of a token, hex>\": \"operator\"}` or `\"viewer\"`.",
+        doc: "JSON: `{\"<SHA-256 of a token, hex>\": \"operator\"}` or `\"viewer\"`, with the name that the log shows if there is one: `\"operator:alice\"`.",
     },
 ];
 

@@ -269,19 +269,56 @@ fn credentials_are_tables_of_digests_and_are_not_repeated() {
             "API_KEYS: found a credential that is listed twice; {remedy}"
         )],
     );
-    check(
-        "OPERATOR_TOKENS",
-        &json!(format!("{{\"{SHA256_OF_ONE}\":\"admin\"}}")),
-        &[&format!(
-            "OPERATOR_TOKENS: found an entry whose value is not \"operator\" or \"viewer\"; {remedy}"
-        )],
-    );
-    let tokens = json!({ SHA256_OF_ONE: "viewer" });
-    let config = read(&changed("OPERATOR_TOKENS", &json!(tokens.to_string()))).unwrap();
-    assert_eq!(
-        config.operator_tokens.holder_of(b"one"),
-        Some(&wire::Role::Viewer)
-    );
+}
+
+#[test]
+fn operators_have_a_role_and_may_have_a_name() {
+    let tokens = |holder: &str| {
+        let table = json!({ SHA256_OF_ONE: holder });
+        read(&changed("OPERATOR_TOKENS", &json!(table.to_string())))
+    };
+    let operator = |role, name: Option<&str>| Operator {
+        role,
+        name: name.map(ToOwned::to_owned),
+    };
+    let long = "x".repeat(64);
+    for (holder, role, name) in [
+        ("viewer", wire::Role::Viewer, None),
+        ("operator", wire::Role::Operator, None),
+        ("viewer:bob", wire::Role::Viewer, Some("bob")),
+        (
+            "operator:alice@example.com",
+            wire::Role::Operator,
+            Some("alice@example.com"),
+        ),
+        ("operator:a:b", wire::Role::Operator, Some("a:b")),
+        (
+            &format!("operator:{long}"),
+            wire::Role::Operator,
+            Some(long.as_str()),
+        ),
+    ] {
+        let config = tokens(holder).unwrap();
+        let known = config.operator_tokens.holder_of(b"one");
+        assert_eq!(known, Some(&operator(role, name)), "{holder}"); // X3
+        assert_eq!(config.operator_tokens.holder_of(b"two"), None);
+    }
+    let refused = "OPERATOR_TOKENS: found an entry whose value is not \"operator\" or \"viewer\", nor one of them with a name of 1 to 64 visible ascii characters behind \":\"; give a JSON object from the SHA-256 of each credential, in hex, to whose it is";
+    for holder in [
+        "admin",
+        "Operator",
+        "",
+        "operator:",
+        "operator:a b",
+        "operator:é",
+        "admin:alice",
+        " operator",
+        &format!("operator:{long}x"),
+    ] {
+        assert_eq!(tokens(holder).unwrap_err(), [refused], "{holder}");
+    }
+    let number = json!({ SHA256_OF_ONE: 1 });
+    check("OPERATOR_TOKENS", &json!(number.to_string()), &[refused]);
 }
 
 #[test]
