@@ -51,7 +51,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "OPERATOR_TOKENS",
         secret: true,
-        doc: "JSON: `{\"<SHA-256 of a token, hex>\": \"operator\"}` or `\"viewer\"`.",
+        doc: "JSON: `{\"<SHA-256 of a token, hex>\": \"operator\"}` or `\"viewer\"`, with the name that the log shows if there is one: `\"operator:alice\"`.",
     },
 ];
 
@@ -211,12 +211,36 @@ fields! {
         "The steps of the work, in their order. With them, the origin saves recovery points under these names only.";
     REFERENCE: "reference", Both, Text("location"), takes "the name of a header", "U3, U6",
         "The header of the origin's answer whose value is kept as the origin's own reference for what it made.";
-    ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\" or \"park\"", "U3",
+    ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\", \"probe\" or \"park\"", "U3",
         "What happens after an outcome that nobody knows; see above.";
-    ON_UNKNOWN_WEBHOOK: "on_unknown", Webhook, Text("rerun"), takes "\"rerun\", \"resume\" or \"park\"", "U3",
+    ON_UNKNOWN_WEBHOOK: "on_unknown", Webhook, Text("rerun"), takes "\"rerun\", \"resume\", \"probe\" or \"park\"", "U3",
         "The same for deliveries; see above.";
     ORIGIN_DEDUPES: "origin_dedupes", Both, Flag(false), takes "true or false", "U3",
         "Whether the origin does the work of one operation id once, however often it is asked. `on_unknown = \"resume\"` needs it.";
+    PROBE: "probe", Both, Absent, takes "a table { path, found, absent, quiet, status }", "U3",
+        "How the origin is asked about an operation whose outcome nobody knows. `on_unknown = \"probe\"` needs it; see above.";
+    PROBE_PATH: "probe.path", Both, Required, takes "a path at the origin that names the operation, such as \"/v1/orders/by-operation/{operation}\"", "U3",
+        "Where the origin is asked, with a query if need be. `{operation}` is the operation's id, `{reference}` the origin's own reference, `{point:/id}` a member of the recovery point's data.";
+    PROBE_FOUND: "probe.found", Both, Absent, takes "a table { status, pointer, equals }", "U3",
+        "The answer that proves that the work was done, where the origin gives no `Oncegate-Outcome`. A status alone proves nothing.";
+    FOUND_STATUS: "probe.found.status", Both, Required, takes "a status, 200 to 599", "U3",
+        "The status of that answer.";
+    FOUND_POINTER: "probe.found.pointer", Both, Required, takes "a JSON Pointer such as \"/order/state\"", "U3",
+        "The member of its JSON body that is looked at.";
+    FOUND_EQUALS: "probe.found.equals", Both, Required, takes "a text, a number, or true or false", "U3",
+        "What that member is; a number by its value.";
+    PROBE_ABSENT: "probe.absent", Both, Absent, takes "a table { status, pointer, equals }", "U3",
+        "The answer that proves that the work was not done, likewise, once `quiet` has passed.";
+    ABSENT_STATUS: "probe.absent.status", Both, Required, takes "a status, 200 to 599", "U3",
+        "The status of that answer.";
+    ABSENT_POINTER: "probe.absent.pointer", Both, Required, takes "a JSON Pointer such as \"/order/state\"", "U3",
+        "The member of its JSON body that is looked at.";
+    ABSENT_EQUALS: "probe.absent.equals", Both, Required, takes "a text, a number, or true or false", "U3",
+        "What that member is; a number by its value.";
+    PROBE_QUIET: "probe.quiet", Both, Text("5m"), takes "a span such as \"5m\", at least the timeout, at most \"24h\"", "U3",
+        "How long after the last dispatch `absent` proves nothing yet: what was sent may still arrive.";
+    PROBE_STATUS: "probe.status", Both, Absent, takes "a status, 200 to 599", "U3",
+        "The status with which an outcome that the probe found is replayed. Without it, that of the probe's own answer.";
     RESOLVE_AFTER: "resolve_after", Both, Text("5m"), takes "a span such as \"5m\", at most \"6h\"", "U5",
         "How long after an outcome became unknown, and no retry came, the resolver first acts. Its pauses grow from there.";
     RESOLVE_TRIES: "resolve_tries", Both, Number(8), takes "a whole number, 0 to 32", "U5",

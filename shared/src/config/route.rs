@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::fields::{self, Field};
 use super::origin::{self, OriginUrl};
 use super::secrets::Vault;
-use super::section::Section;
-use super::{Reader, mistake, quantity, tenant};
+use super::section::{Noted, Section};
+use super::{Reader, mistake, probe, quantity, tenant};
 use crate::fingerprint::Exclusion;
 use crate::key::{KeyRule, Presence};
 use crate::path::PathPattern;
@@ -20,6 +20,7 @@ use crate::policy::{
     ApiRoute, Granted, Kind, Method, MovedTo, OnUnknown, Policy, PolicyError, PolicyParts,
     Retention, Route, RouteError, RouteKind, RouteParts, StatusMove, Tier, WebhookRoute,
 };
+use crate::probe::Probe;
 use crate::scope::{HeaderName, OriginName, PhaseName, RouteName, SecretName, TenantId};
 use crate::webhook::Scheme;
 
@@ -54,9 +55,6 @@ pub(super) fn read(
         .ok()
 }
 
-/// A mistake was noted, so that there is no telling what may be left out.
-struct Noted;
-
 /// The fields that both kinds have, but for the policy's.
 struct Shared {
     methods: Vec<Method>,
@@ -70,6 +68,7 @@ struct Shared {
     phases: Vec<PhaseName>,
     resolver_credential: Option<SecretName>,
     reference: HeaderName,
+    probe: Option<Probe>,
 }
 
 impl Shared {
@@ -93,6 +92,7 @@ impl Shared {
         let phases = phases(section);
         let resolver_credential = resolver_credential(reader, vault, name, section);
         let reference = section.parsed(&fields::REFERENCE, HeaderName::parse);
+        let probe = probe::read(section);
         Some(Self {
             methods: methods?,
             path: path?,
@@ -105,6 +105,7 @@ impl Shared {
             phases: phases?,
             resolver_credential: resolver_credential.ok()?,
             reference: reference?,
+            probe: probe.ok()?,
         })
     }
 
@@ -124,6 +125,7 @@ impl Shared {
             phases: self.phases,
             resolver_credential: self.resolver_credential,
             reference: self.reference,
+            probe: self.probe,
         }
     }
 }
@@ -246,19 +248,30 @@ fn policy(section: &Section<'_>, kind: Kind) -> Option<Policy> {
 
 /// What each choice costs (U3).
 const RESUME: &str = "\"resume\": the next retry runs again, which is right only if the origin does the work of one operation id once, and origin_dedupes = true says so";
+const PROBE: &str = "\"probe\": the origin is asked by operation id, at the path of a table probe, and only its explicit word settles it, so that word has to be built there, and what it leaves open stays unknown until a person looks";
 const PARK: &str = "\"park\": nothing runs again before an operator has settled it, so nothing happens twice, but somebody has to look";
 const RERUN: &str = "\"rerun\": the next delivery runs again, so the work may happen twice";
 
 fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
+    let chosen = chosen_on_unknown(section, kind)?;
+    if chosen != OnUnknown::Probe && section.has(&fields::PROBE) {
+        let remedy = "leave it out, or set on_unknown = \"probe\"";
+        section.note(&fields::PROBE, "a probe that would never be sent", remedy);
+        return None;
+    }
+    Some(chosen)
+}
+
+fn chosen_on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
     let dedupes = section.flag(&fields::ORIGIN_DEDUPES);
     let (field, prices) = match kind {
         Kind::Api => (
             &fields::ON_UNKNOWN_API,
-            format!("choose {RESUME}; or {PARK}"),
+            format!("choose {RESUME}; or {PROBE}; or {PARK}"),
         ),
         Kind::Webhook => (
             &fields::ON_UNKNOWN_WEBHOOK,
-            format!("choose {RERUN}; or {RESUME}; or {PARK}"),
+            format!("choose {RERUN}; or {RESUME}; or {PROBE}; or {PARK}"),
         ),
     };
     if kind == Kind::Api && !section.has(field) {
@@ -268,6 +281,7 @@ fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
     let chosen = section.parsed(field, |text| {
         Ok::<_, String>(match text {
             "resume" => Ok(OnUnknown::Resume),
+            "probe" => Ok(OnUnknown::Probe),
             "park" => Ok(OnUnknown::Park),
             "rerun" => Ok(OnUnknown::Rerun),
             other => Err(mistake::shown(&Value::from(other))),
@@ -286,6 +300,10 @@ fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
             }
             None => None,
         },
+        (Ok(OnUnknown::Probe), Kind::Api | Kind::Webhook) if !section.has(&fields::PROBE) => {
+            section.note(field, "\"probe\" without a table probe", &prices);
+            None
+        }
         (Ok(chosen @ (OnUnknown::Park | OnUnknown::Probe)), Kind::Api | Kind::Webhook)
         | (Ok(chosen @ OnUnknown::Rerun), Kind::Webhook) => Some(chosen),
         (Err(found), Kind::Api | Kind::Webhook) => {
@@ -483,6 +501,8 @@ fn field_of(error: &RouteError, kind: Kind) -> &'static Field {
         RouteError::Secrets { .. } => &fields::SECRETS,
         RouteError::Tolerance { .. } => &fields::TOLERANCE,
         RouteError::Status { .. } | RouteError::SuccessNotRun { .. } => &fields::STATUSES,
+        RouteError::Probe => &fields::PROBE,
+        RouteError::QuietWithinTimeout { .. } => &fields::PROBE_QUIET,
         RouteError::Phases { .. } => &fields::PHASES,
         RouteError::Exceptions { .. } => match kind {
             Kind::Api => &fields::EXCLUDE,

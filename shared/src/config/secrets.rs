@@ -24,6 +24,41 @@ use crate::wire;
 /// The fewest bytes of a secret that a trusted front shares with us: 128 bits in hex have twice as many.
 const FRONT_SECRET_BYTES_MIN: usize = 16;
 
+/// The most bytes of an operator's name (X5).
+pub const OPERATOR_NAME_BYTES_MAX: usize = 64;
+
+/// Whom an operator's token admits (X3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// What the token allows.
+    pub role: wire::Role,
+    /// Who did it, for the log of what operators change (U6); several tokens may be one person's.
+    pub name: Option<String>,
+}
+
+impl Operator {
+    /// `operator`, `viewer`, or one of them with a name: `operator:alice`.
+    fn parse(text: &str) -> Option<Self> {
+        let (role, name) = match text.split_once(':') {
+            Some((role, name)) => (role, Some(name)),
+            None => (text, None),
+        };
+        let role = match role {
+            "operator" => wire::Role::Operator,
+            "viewer" => wire::Role::Viewer,
+            _ => return None,
+        };
+        let is_name = |name: &str| {
+            (1..=OPERATOR_NAME_BYTES_MAX).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        name.is_none_or(is_name).then(|| Self {
+            role,
+            name: name.map(String::from),
+        })
+    }
+}
+
 /// The secrets that were seen.
 #[derive(Clone, Default)]
 pub(super) struct Vault {
@@ -194,10 +229,16 @@ pub(super) fn api_keys(text: &str) -> Result<ApiKeys, String> {
     Credentials::from_hex(table).map_err(|error| error.to_string())
 }
 
-/// `{"<sha256 of the token, hex>": "operator" | "viewer"}`.
-pub(super) fn operator_tokens(text: &str) -> Result<Credentials<wire::Role>, String> {
-    let table: Vec<(String, wire::Role)> = table(text, "\"operator\" or \"viewer\"")?;
-    Credentials::from_hex(table).map_err(|error| error.to_string())
+/// `{"<sha256 of the token, hex>": "operator" | "viewer" | "operator:<name>" | "viewer:<name>"}`.
+pub(super) fn operator_tokens(text: &str) -> Result<Credentials<Operator>, String> {
+    const HOLDER: &str = "\"operator\" or \"viewer\", nor one of them with a name of 1 to 64 visible ascii characters behind \":\"";
+    let table: Vec<(String, String)> = table(text, HOLDER)?;
+    let operators: Option<Vec<(String, Operator)>> = table
+        .into_iter()
+        .map(|(digest, holder)| Some((digest, Operator::parse(&holder)?)))
+        .collect();
+    let operators = operators.ok_or_else(|| entry_is_not(HOLDER))?;
+    Credentials::from_hex(operators).map_err(|error| error.to_string())
 }
 
 fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<Vec<(String, T)>, String> {
@@ -209,9 +250,12 @@ fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<Vec<(String, T
     };
     let mut table = Vec::new();
     for (digest, value) in values {
-        let value = json::read_value(value)
-            .map_err(|_not_shown| format!("an entry whose value is not {holder}"))?;
+        let value = json::read_value(value).map_err(|_not_shown| entry_is_not(holder))?;
         table.push((digest, value));
     }
     Ok(table)
+}
+
+fn entry_is_not(holder: &str) -> String {
+    format!("an entry whose value is not {holder}")
 }

@@ -6,12 +6,14 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{
-    Kind, LEASE_MARGIN, OUTCOME_BODY_MAX, Policy, REQUEST_BODY_MAX, SHARDS_MAX, TIMEOUT_MAX,
+    Kind, LEASE_MARGIN, OUTCOME_BODY_MAX, OnUnknown, Policy, REQUEST_BODY_MAX, SHARDS_MAX,
+    TIMEOUT_MAX,
 };
 use crate::classify::Verdict;
 use crate::fingerprint::Exclusion;
 use crate::key::KeyRule;
 use crate::path::PathPattern;
+use crate::probe::Probe;
 use crate::record::UnknownCause;
 use crate::scope::{HeaderName, OriginName, PhaseName, RouteName, SecretName, TenantId};
 use crate::time::{Millis, Timestamp};
@@ -246,6 +248,8 @@ pub struct RouteParts {
     pub resolver_credential: Option<SecretName>,
     /// The header of an origin's answer whose value is kept as the origin's own reference.
     pub reference: HeaderName,
+    /// How the origin is asked after an unknown outcome; there if, and only if, it is (U3).
+    pub probe: Option<Probe>,
 }
 
 /// One protected endpoint. It holds what [`Route::new`] checks.
@@ -336,6 +340,21 @@ pub enum RouteError {
         /// The offending status.
         found: u16,
     },
+    /// U3: the origin would be asked, and nobody knows how, or the other way round.
+    #[error("that the origin is asked after an unknown outcome, and how, go together")]
+    Probe,
+    /// U3: an absence that would be believed while the origin may still be working.
+    #[error(
+        "a quiet of {} ms ends before the timeout of {} ms",
+        quiet.get(),
+        timeout.get()
+    )]
+    QuietWithinTimeout {
+        /// The quiet time found.
+        quiet: Millis,
+        /// The timeout found.
+        timeout: Millis,
+    },
     /// L5, X5: more phases than a piece of work has, or one twice.
     #[error("{found} phases are more than {PHASES_MAX}, or one of them is named twice")]
     Phases {
@@ -376,6 +395,7 @@ impl Route {
         check_times(&parts, &mut check);
         check_statuses(&parts.statuses, &mut check);
         check_phases(&parts.phases, &mut check);
+        check_probe(&parts, &mut check);
         match &parts.kind {
             RouteKind::Api(api) => check_api(api, &mut check),
             RouteKind::Webhook(webhook) => check_webhook(webhook, &mut check),
@@ -445,6 +465,12 @@ impl Route {
     #[must_use]
     pub const fn outcome_body_max(&self) -> usize {
         self.0.outcome_body_max
+    }
+
+    /// How the origin is asked after an unknown outcome, if it is (U3).
+    #[must_use]
+    pub const fn probe(&self) -> Option<&Probe> {
+        self.0.probe.as_ref()
     }
 
     /// The steps of its work, if it names any (L5).
@@ -560,6 +586,18 @@ fn check_statuses(statuses: &[StatusMove], check: &mut impl FnMut(bool, RouteErr
         );
         let forgets_success = (200..300).contains(&found) && moved.moved_to == MovedTo::NotRun;
         check(!forgets_success, RouteError::SuccessNotRun { found });
+    }
+}
+
+fn check_probe(parts: &RouteParts, check: &mut impl FnMut(bool, RouteError)) {
+    let asks = parts.policy.on_unknown() == OnUnknown::Probe;
+    check(asks == parts.probe.is_some(), RouteError::Probe);
+    if let Some(quiet) = parts.probe.as_ref().and_then(Probe::quiet) {
+        let timeout = parts.timeout;
+        check(
+            quiet >= timeout,
+            RouteError::QuietWithinTimeout { quiet, timeout },
+        );
     }
 }
 

@@ -6,7 +6,8 @@ use alloc::vec;
 use super::*;
 use crate::key::Presence;
 use crate::pointer::Pointer;
-use crate::policy::{OnUnknown, PolicyParts};
+use crate::policy::PolicyParts;
+use crate::probe::{Absent, Expected, Template};
 
 fn parts(kind: RouteKind, on_unknown: OnUnknown) -> RouteParts {
     let policy = PolicyParts::defaults(kind.kind(), on_unknown);
@@ -25,6 +26,7 @@ fn parts(kind: RouteKind, on_unknown: OnUnknown) -> RouteParts {
         phases: vec![],
         resolver_credential: None,
         reference: HeaderName::parse("location").unwrap(),
+        probe: None,
     }
 }
 
@@ -166,6 +168,31 @@ fn no_success_is_moved_to_what_is_forgotten() {
                 .collect();
         },
         &[RouteError::Exceptions { found: 33 }],
+    );
+}
+
+#[test]
+fn u3_an_origin_is_asked_where_it_is_known_how() {
+    let probe = |quiet: u64| {
+        let pointer = Pointer::parse("/error").unwrap();
+        let expected = Expected::new(404, pointer, &"gone".into()).unwrap();
+        let quiet = Millis::from_secs(quiet);
+        let absent = Some(Absent { expected, quiet });
+        let template = Template::parse("/v1/orders/{operation}").unwrap();
+        Probe::new(template, None, absent, None).unwrap()
+    };
+    let asking = PolicyParts::defaults(Kind::Api, OnUnknown::Probe);
+    let asking = Policy::new(asking).unwrap();
+    check(
+        |parts| (parts.policy, parts.probe) = (asking, Some(probe(20))),
+        &[],
+    );
+    check(|parts| parts.policy = asking, &[RouteError::Probe]);
+    check(|parts| parts.probe = Some(probe(20)), &[RouteError::Probe]);
+    let (quiet, timeout) = (Millis::from_secs(19), Millis::from_secs(20));
+    check(
+        |parts| (parts.policy, parts.probe) = (asking, Some(probe(19))),
+        &[RouteError::QuietWithinTimeout { quiet, timeout }],
     );
 }
 
