@@ -36,7 +36,7 @@ pub(crate) async fn ask(
     let unproven = |why: &str, answered: bool| {
         let why: &dyn std::fmt::Display = &why;
         event(
-            Level::Info,
+            Level::Warn,
             "probe_proved_nothing",
             &[("operation", operation), ("reason", why)],
         );

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use shared::decide::{
-    Ask as Asking, Begin, Complete, Look, Probed, Pursue, Release, Replay, Settle, Suspend,
+    Ask as Asking, Begin, Complete, Finding, Look, Probed, Pursue, Release, Replay, Settle, Suspend,
 };
 use shared::fingerprint::Fingerprint;
 use shared::metrics::Call as Counted;
@@ -383,15 +383,8 @@ impl Ledger {
                 token,
                 finding,
             } => {
-                let probed = self.processor.probed(
-                    &key,
-                    token.0,
-                    finding.with(body),
-                    Asker::Caller,
-                    policy,
-                    now,
-                )?;
-                self.probed(probed, &key, policy, now)?
+                let finding = finding.with(body);
+                self.probed(&key, token.0, finding, policy, now)?
             }
             Ask::Abandon { key, token } => {
                 self.processor.abandon(&key, token.0, policy, now)?;
@@ -485,11 +478,16 @@ impl Ledger {
 
     fn probed(
         &mut self,
-        probed: Probed,
         key: &OperationKey,
+        token: AttemptId,
+        finding: Finding,
         policy: &Policy,
         now: Timestamp,
     ) -> Result<(Answer, Vec<u8>), SqlError> {
+        let asker = Asker::Caller;
+        let probed = self
+            .processor
+            .probed(key, token, finding, asker, policy, now)?;
         let answer = match probed {
             Probed::Recorded { expires_at } => Answer::Recorded { expires_at },
             Probed::NotRun => Answer::Released,

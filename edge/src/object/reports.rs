@@ -8,7 +8,7 @@ use shared::decide::{Checkpoint, Complete, Extend, Release};
 use shared::placement::KeyDigest;
 use shared::policy::Policy;
 use shared::record::{AttemptId, RecoveryPoint};
-use shared::scope::OperationKey;
+use shared::scope::{OperationKey, PhaseName};
 use shared::time::Timestamp;
 
 use super::Inside;
@@ -66,7 +66,7 @@ impl Inside {
         if phases.is_empty() || phases.iter().any(|phase| phase.as_str() == name) {
             return Ok(None);
         }
-        let declared: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
+        let declared: Vec<&str> = phases.iter().map(PhaseName::as_str).collect();
         let found = shared::quote::quoted(name.as_bytes());
         Ok(Some(ReportAnswer::Refused(format!(
             "recovery point {found} is none of the phases of its route: {}",

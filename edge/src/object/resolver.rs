@@ -203,8 +203,9 @@ impl Inside {
         let mut pace = self.pace.get();
         match ask {
             Ask::Begin { .. } => pace.request(),
-            Ask::Complete { .. } | Ask::Pending { .. } => pace.answered(),
-            Ask::Release {
+            Ask::Complete { .. }
+            | Ask::Pending { .. }
+            | Ask::Release {
                 status: Some(_), ..
             } => pace.answered(),
             Ask::Suspend { .. } => pace.failed(now),

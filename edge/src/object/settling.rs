@@ -76,7 +76,7 @@ impl Inside {
             return Ok(result(id, "", Settle::NothingToSettle, &order.order));
         };
         let settling = Settling {
-            token: entropy::attempt_token().map_err(SqlError::unreadable)?,
+            token: entropy::attempt_token().map_err(|_none| SqlError::unreadable("no entropy"))?,
             settlement: settlement(&order.order),
             operator: order.operator.clone(),
             reason: order.reason.clone(),

@@ -1,6 +1,6 @@
 //! The form of an entry of the audit log at rest: JSON, pinned by a literal below.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl From<&Entry> for EntryForm {
             id: Hex(entry.id),
             at: entry.at,
             by: match &entry.by {
-                By::Operator(name) => ByForm::Operator(name.to_string()),
+                By::Operator(name) => ByForm::Operator(name.clone()),
                 By::Probe => ByForm::Probe,
                 By::Attempt => ByForm::Attempt,
             },
