@@ -3,8 +3,8 @@
 use alloc::vec;
 
 use super::*;
-use crate::policy::PolicyParts;
-use crate::record::{AttemptEnd, Body};
+use crate::policy::{PolicyParts, Retention};
+use crate::record::{Body, SettledBy, UnknownCause};
 
 const LEASE: u64 = 30_000;
 const RETENTION: Millis = Millis::from_hours(72);
@@ -78,6 +78,7 @@ fn completed() -> Record {
             Some(running()),
             token(1),
             outcome(201),
+            None,
             resume().retention(),
             t(100),
         )
@@ -86,7 +87,17 @@ fn completed() -> Record {
 }
 
 fn suspended() -> Record {
-    saved(suspend(Some(running()), token(1), UnknownCause::Timeout, t(100)).1)
+    saved(
+        suspend(
+            Some(running()),
+            token(1),
+            UnknownCause::Timeout,
+            None,
+            &resume(),
+            t(100),
+        )
+        .1,
+    )
 }
 
 /// Attempt 2 under token 2 took over from the unknown attempt 1.
@@ -126,6 +137,7 @@ fn execute(number: u64, until: i64, took_over: Option<Unknown>, repeated: bool) 
         number: n(number),
         until,
         took_over,
+        point: None,
         repeated,
     })
 }
@@ -256,6 +268,7 @@ fn p6_without_a_ttl_an_outcome_is_kept_forever() {
         Some(running()),
         token(1),
         outcome(200),
+        None,
         Retention::FOREVER,
         t(100),
     );
@@ -392,7 +405,7 @@ fn k5_a_key_older_than_the_memory_of_it_is_refused_and_one_from_the_future_too()
 fn l4_the_number_only_rises_across_release_and_expiry() {
     let (begun, change) = begin(None, n(7), &ask(1, A), &park(), t(0));
     assert_eq!(begun, execute(8, 30_000, None, false));
-    let (_, change) = release(Some(saved(change)), token(1), None, t(1));
+    let (_, change) = release(Some(saved(change)), token(1), None, &park(), t(1));
     assert_eq!(change, Change::Forget(n(8)));
     let mut expired = completed();
     expired.number = n(5);
@@ -415,6 +428,7 @@ fn check_complete(record: Option<Record>, name: u8, now: i64, expected: Complete
         record,
         token(name),
         outcome(200),
+        None,
         resume().retention(),
         t(now),
     );
@@ -450,12 +464,14 @@ fn p7_a_repeated_completion_keeps_the_first_outcome_and_moves_no_time() {
         Some(record.clone()),
         token(1),
         outcome(500),
+        None,
         resume().retention(),
         t(999),
     );
     assert_eq!(change, Change::Keep);
     let State::Completed {
         at,
+        by,
         expires_at,
         outcome: kept,
     } = record.state
@@ -463,14 +479,19 @@ fn p7_a_repeated_completion_keeps_the_first_outcome_and_moves_no_time() {
         panic!("not completed: {record:?}");
     };
     assert_eq!(
-        (at, expires_at, kept),
-        (t(100), Some(t(100).plus(RETENTION)), outcome(201))
+        (at, by, expires_at, kept),
+        (
+            t(100),
+            SettledBy::Attempt,
+            Some(t(100).plus(RETENTION)),
+            outcome(201)
+        )
     );
 }
 
 #[track_caller]
 fn check_release(record: Option<Record>, name: u8, expected: Release, change: &Change) {
-    let (release, changed) = release(record, token(name), Some(429), t(31_000));
+    let (release, changed) = release(record, token(name), Some(429), &park(), t(31_000));
     assert_eq!(release, expected);
     assert_eq!(changed, *change);
 }
@@ -496,6 +517,7 @@ fn u4_a_release_speaks_of_one_attempt() {
     still.state = State::Indeterminate {
         unknown: timeout,
         lease_until: t(60_000),
+        next: Next::Nobody,
     };
     still.unknown_before = None;
     still.history[1].end = Some(AttemptEnd {
@@ -532,10 +554,12 @@ fn u4_an_attempt_that_was_unknown_and_says_later_that_it_did_not_run_leaves_the_
         Some(taken_over()),
         token(2),
         UnknownCause::BrokenLine,
+        None,
+        &park(),
         t(30_500),
     )
     .1;
-    let (release, change) = release(Some(saved(second)), token(2), None, t(31_000));
+    let (release, change) = release(Some(saved(second)), token(2), None, &park(), t(31_000));
     assert_eq!(
         release,
         Release::StillUnknown(unknown_1(100, UnknownCause::Timeout))
@@ -545,7 +569,14 @@ fn u4_an_attempt_that_was_unknown_and_says_later_that_it_did_not_run_leaves_the_
 
 #[track_caller]
 fn check_suspend(record: Option<Record>, name: u8, expected: Suspend, writes: bool) {
-    let (suspend, change) = suspend(record, token(name), UnknownCause::BrokenLine, t(200));
+    let (suspend, change) = suspend(
+        record,
+        token(name),
+        UnknownCause::BrokenLine,
+        None,
+        &park(),
+        t(200),
+    );
     assert_eq!(suspend, expected);
     assert_eq!(matches!(change, Change::Save(_)), writes);
 }
@@ -564,7 +595,17 @@ fn u2_an_unknown_outcome_is_stored_with_when_why_and_after_which_attempt() {
     check_suspend(Some(completed()), 1, Suspend::AlreadyRecorded, false);
     check_suspend(Some(taken_over()), 1, Suspend::Superseded, false);
     check_suspend(None, 1, Suspend::Superseded, false);
-    let record = saved(suspend(Some(running()), token(1), UnknownCause::BrokenLine, t(200)).1);
+    let record = saved(
+        suspend(
+            Some(running()),
+            token(1),
+            UnknownCause::BrokenLine,
+            None,
+            &park(),
+            t(200),
+        )
+        .1,
+    );
     assert!(
         record.is_live(Timestamp::from_millis(i64::MAX)),
         "U2: retention does not forget it"
@@ -573,12 +614,12 @@ fn u2_an_unknown_outcome_is_stored_with_when_why_and_after_which_attempt() {
 
 #[test]
 fn u2_a_lease_that_ran_out_is_stored_as_unknown_once() {
-    assert_eq!(expire(running(), t(29_999)), Change::Keep);
-    let record = saved(expire(running(), t(30_000)));
+    assert_eq!(expire(running(), &park(), t(29_999)), Change::Keep);
+    let record = saved(expire(running(), &park(), t(30_000)));
     let ran_out = unknown_1(30_000, UnknownCause::LeaseRanOut);
     assert_eq!(record.unknown(t(40_000)), Some(ran_out));
-    assert_eq!(expire(record, t(50_000)), Change::Keep);
-    assert_eq!(expire(completed(), t(50_000)), Change::Keep);
+    assert_eq!(expire(record, &park(), t(50_000)), Change::Keep);
+    assert_eq!(expire(completed(), &park(), t(50_000)), Change::Keep);
 }
 
 #[test]

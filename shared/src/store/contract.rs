@@ -11,7 +11,7 @@ use super::RecordStore;
 use crate::fingerprint::Fingerprint;
 use crate::placement::KeyDigest;
 use crate::record::{
-    AttemptId, AttemptNumber, Body, Outcome, Record, State, Unknown, UnknownCause,
+    AttemptId, AttemptNumber, Body, Next, Outcome, Record, SettledBy, State, Unknown, UnknownCause,
 };
 use crate::scope::{OperationKey, ScopeError};
 use crate::time::Timestamp;
@@ -41,10 +41,7 @@ pub fn cases<S: Fallible>() -> Vec<Case<S>> {
             abandoned,
         ),
         ("leases run out at their end, not before (L2)", leases),
-        (
-            "the next lease end is the first of those in progress",
-            next_lease_end,
-        ),
+        ("the next due moment is the first of all records", next_due),
         (
             "a sweep forgets what has expired, at its very end (P5)",
             swept_at_the_end,
@@ -88,6 +85,10 @@ fn record(number: u64, state: State) -> Record {
         state,
         unknown_before: None,
         history: Vec::new(),
+        superseded: Vec::new(),
+        point: None,
+        reference: None,
+        tries: 0,
     }
 }
 
@@ -106,6 +107,7 @@ fn unknown(lease_until: i64) -> State {
     State::Indeterminate {
         unknown,
         lease_until: at(lease_until),
+        next: Next::Nobody,
     }
 }
 
@@ -118,6 +120,7 @@ fn completed(expires_at: Option<i64>, body: Body) -> State {
     };
     State::Completed {
         at: at(2_000),
+        by: SettledBy::Attempt,
         expires_at: expires_at.map(at),
         outcome,
     }
@@ -141,7 +144,7 @@ fn same<T: PartialEq + Debug>(found: &T, expected: &T) -> Verdict {
 
 fn save<S: RecordStore<Error: Debug>>(store: &mut S, name: &str, record: &Record) -> Verdict {
     let key = key(name)?;
-    ok(store.save(&key, record))
+    ok(store.save(&key, record, None))
 }
 
 fn load<S: RecordStore<Error: Debug>>(store: &mut S, name: &str) -> Result<Option<Record>, String> {
@@ -195,6 +198,7 @@ fn empty_outcome<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
         1,
         State::Completed {
             at: at(0),
+            by: SettledBy::Attempt,
             expires_at: None,
             outcome,
         },
@@ -225,8 +229,8 @@ fn rolled_back<S: Fallible>(store: &mut S) -> Verdict {
     save(store, "a", &record(1, running(5_000)))?;
     let (a, b) = (key("a")?, key("b")?);
     let result: Result<(), S::Error> = store.transaction(|store| {
-        store.save(&a, &record(1, kept(9_000)))?;
-        store.save(&b, &record(1, running(5_000)))?;
+        store.save(&a, &record(1, kept(9_000)), None)?;
+        store.save(&b, &record(1, running(5_000)), None)?;
         store.forget(&KeyDigest::of(&a), AttemptNumber::new(9))?;
         Err(S::failure())
     });
@@ -269,14 +273,14 @@ fn leases<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
     )
 }
 
-fn next_lease_end<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
-    same(&ok(store.next_lease_end())?, &None)?;
+fn next_due<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    same(&ok(store.next_due())?, &None)?;
     save(store, "unknown", &record(1, unknown(5)))?;
     save(store, "done", &record(1, kept(5)))?;
-    same(&ok(store.next_lease_end())?, &None)?;
+    same(&ok(store.next_due())?, &None)?;
     save(store, "late", &record(1, running(20)))?;
     save(store, "early", &record(1, running(10)))?;
-    same(&ok(store.next_lease_end())?, &Some(at(10)))
+    same(&ok(store.next_due())?, &Some(at(10)))
 }
 
 fn swept_at_the_end<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
