@@ -9,7 +9,12 @@ use crate::policy::{PolicyParts, Retention};
 use crate::record::{Body, SettledBy, UnknownCause};
 
 mod begin;
+mod late;
+mod probe;
+mod progress;
 mod report;
+mod resolve;
+mod settle;
 
 const LEASE: u64 = 30_000;
 const RETENTION: Millis = Millis::from_hours(72);
@@ -52,6 +57,10 @@ fn resume() -> Policy {
 
 fn rerun() -> Policy {
     policy(Kind::Webhook, OnUnknown::Rerun)
+}
+
+fn probe() -> Policy {
+    policy(Kind::Api, OnUnknown::Probe)
 }
 
 fn ask(name: u8, fingerprint: Fingerprint) -> Ask {
@@ -111,6 +120,40 @@ fn taken_over() -> Record {
     let (begin, change) = begin(Some(suspended()), n(0), &ask(2, A), &resume(), t(lease));
     assert!(matches!(begin, Begin::Execute(_)), "{begin:?}");
     saved(change)
+}
+
+/// Under token 3 the origin is asked what became of attempt 1, from the end of its lease until `t(60_000)`.
+fn asked() -> Record {
+    let (begin, change) = begin(Some(suspended()), n(0), &ask(3, A), &probe(), t(30_000));
+    assert!(matches!(begin, Begin::Ask(_)), "{begin:?}");
+    saved(change)
+}
+
+/// Attempt 1 came as far as [`point`], and nobody knows what it did then.
+fn suspended_with_point() -> Record {
+    saved(checkpoint(Some(suspended()), token(1), point("charged"), t(200)).1)
+}
+
+/// An operator said at `t(40_000)` that it took effect, under token 9.
+fn settled() -> Record {
+    let succeeded = Settlement::Succeeded(outcome(201));
+    saved(settle(Some(suspended()), token(9), succeeded, &park(), t(40_000)).1)
+}
+
+fn point(name: &str) -> RecoveryPoint {
+    RecoveryPoint::new(String::from(name), String::from("{}")).unwrap()
+}
+
+fn next(record: &Record) -> Next {
+    let State::Indeterminate { next, .. } = record.state else {
+        panic!("not unknown: {record:?}");
+    };
+    next
+}
+
+fn last_ending(record: &Record) -> Option<Ending> {
+    let last = record.history.last().and_then(|attempt| attempt.end);
+    last.map(|end| end.ending)
 }
 
 #[track_caller]
