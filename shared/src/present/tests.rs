@@ -3,7 +3,7 @@ use alloc::vec;
 
 use super::*;
 use crate::fingerprint::{Fingerprint, RECIPE};
-use crate::record::{AttemptEnd, AttemptId, AttemptNumber};
+use crate::record::{AttemptEnd, AttemptId, AttemptNumber, Next, SettledBy};
 
 const LEASE_END: Timestamp = Timestamp::from_millis(30_000);
 const BEFORE: Timestamp = Timestamp::from_millis(29_999);
@@ -44,6 +44,10 @@ fn record(state: State, end: Option<Ending>) -> Record {
             started_at: at(10),
             end,
         }],
+        superseded: vec![],
+        point: None,
+        reference: None,
+        tries: 0,
     }
 }
 
@@ -65,6 +69,7 @@ fn unknown(cause: UnknownCause) -> Record {
     let state = State::Indeterminate {
         unknown,
         lease_until: LEASE_END,
+        next: Next::Nobody,
     };
     record(state, Some(Ending::Unknown(cause)))
 }
@@ -78,6 +83,7 @@ fn done(body: Body, expires_at: Option<Timestamp>) -> Record {
     record(
         State::Completed {
             at: at(500),
+            by: SettledBy::Attempt,
             expires_at,
             outcome,
         },
@@ -165,7 +171,7 @@ fn attempts_say_how_they_ended() {
         UnknownCause::Timeout,
         UnknownCause::BrokenLine,
         UnknownCause::OriginSaid,
-        UnknownCause::Pending,
+        UnknownCause::Partly,
     ] {
         check_attempt(&unknown(cause), BEFORE, (AttemptEnding::Unknown, None));
     }
