@@ -31,7 +31,7 @@ use shared::time::Timestamp;
 use wasm_bindgen::prelude::*;
 use worker::{
     Context, Date, DurableObject, Env, Error, Headers, Method, Request, Response, Result,
-    SqlStorageValue, State, durable_object, event,
+    SqlStorageValue, State, console_error, durable_object, event,
 };
 
 use storage::Storage;
@@ -95,13 +95,28 @@ impl DurableObject for Accounts {
         Self { storage }
     }
 
-    async fn fetch(&self, request: Request) -> Result<Response> {
+    async fn fetch(&self, mut request: Request) -> Result<Response> {
+        // Read to its end whatever is answered, since an unread body may break the line; and before all else, because
+        // nothing is awaited after that: so nothing else runs in this object until the answer is made.
+        let answered = match read(&mut request).await {
+            Ok(body) => self.answer(&request, &body),
+            Err(error) => Err(error),
+        };
+        answered.or_else(|error| {
+            console_error!("failed to answer: {error}");
+            problem(Code::Internal)
+        })
+    }
+}
+
+impl Accounts {
+    fn answer(&self, request: &Request, body: &[u8]) -> Result<Response> {
         self.storage.exec(store::TABLES, &[])?;
         self.storage.exec(TABLES, &[])?;
         let path = request.path();
         match (request.method(), &*path.split('/').collect::<Vec<_>>()) {
             (Method::Get, ["", "accounts", _]) => self.account(),
-            (Method::Post, ["", "accounts", _, "credits"]) => self.credit(request).await,
+            (Method::Post, ["", "accounts", _, "credits"]) => self.credit(request, body),
             #[cfg(feature = "testing")]
             (Method::Post, ["", "accounts", _, "store-contract"]) => {
                 testing::store_contract(&self.storage)
@@ -109,9 +124,7 @@ impl DurableObject for Accounts {
             _ => problem(Code::NotFound),
         }
     }
-}
 
-impl Accounts {
     fn account(&self) -> Result<Response> {
         let credits = self.storage.exec("SELECT count(*) FROM ledger", &[])?;
         let balance = self.storage.exec("SELECT balance FROM account", &[])?;
@@ -120,11 +133,10 @@ impl Accounts {
     }
 
     /// Untrusted text becomes types; what cannot is refused before anything is written.
-    async fn credit(&self, mut request: Request) -> Result<Response> {
-        let Some(body) = read(&mut request).await? else {
+    fn credit(&self, request: &Request, body: &[u8]) -> Result<Response> {
+        if body.len() > BODY_BYTES_MAX {
             return problem(Code::BodyTooLarge);
-        };
-        // Nothing is awaited from here on, so nothing else runs in this object until the answer is made.
+        }
         let header = |name: &str| request.headers().get(name);
         let (key, media) = (header("idempotency-key")?, header("content-type")?);
         let lines: Vec<&[u8]> = key.iter().map(String::as_bytes).collect();
@@ -133,14 +145,14 @@ impl Accounts {
             KeyReading::Missing | KeyReading::Unprotected => return problem(Code::KeyMissing),
             KeyReading::Malformed { .. } => return problem(Code::KeyMalformed),
         };
-        let Ok(credit) = serde_json::from_slice(&body) else {
+        let Ok(credit) = serde_json::from_slice(body) else {
             return problem(Code::RequestMalformed);
         };
         let shape = RequestShape {
             method: "POST",
             path_and_query: &request.path(), // no query is read here
             content_type: media.as_deref().map(str::as_bytes),
-            body: &body,
+            body,
             exclusions: &[],
         };
         let ask = Ask {
@@ -214,19 +226,18 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The body, unless it is larger than a credit can be.
-async fn read(request: &mut Request) -> Result<Option<Vec<u8>>> {
+/// The body, or of one that is too large somewhat more than [`BODY_BYTES_MAX`].
+async fn read(request: &mut Request) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     if request.inner().body().is_some() {
         let mut stream = request.stream()?;
         while let Some(piece) = stream.try_next().await? {
-            body.extend(piece);
-            if body.len() > BODY_BYTES_MAX {
-                return Ok(None);
+            if body.len() <= BODY_BYTES_MAX {
+                body.extend(piece);
             }
         }
     }
-    Ok(Some(body))
+    Ok(body)
 }
 
 /// An outcome, and what became of the request.
