@@ -16,8 +16,8 @@ const WIDTH: usize = 8;
 const CREDITS_MIN: u64 = 40;
 /// The most cents that the example lets an account hold.
 const BALANCE_MAX: u64 = 100_000_000;
-/// Credits that break once their rows are written: one panics, one fails.
-const BREAKING: [u64; 2] = [13, 17];
+/// Credits that break once their rows are written: one panics, one fails, one can't be recorded.
+const BREAKING: [u64; 3] = [13, 17, 19];
 
 async fn start(name: &str) -> Session {
     let settings = Settings::new(name).example("docs/examples/embedded");
@@ -129,7 +129,7 @@ fn refused_and_broken_work_leaves_neither_effect_nor_record() {
     tests::run(async {
         let session = example().await;
         let (full, mut expected) = (BALANCE_MAX + 1, (0, 0));
-        for cents in [BREAKING[0], BREAKING[1], full] {
+        for cents in BREAKING.into_iter().chain([full]) {
             let name = key("broken");
             let broken = credit(session, "broken", &name, cents).send().await;
             if cents == full {

@@ -207,7 +207,7 @@ impl Accounts {
             ON CONFLICT (id) DO UPDATE SET balance = balance + excluded.balance RETURNING balance";
         let balance = first_integer(&self.storage.exec(sql, &cents)?);
         #[cfg(feature = "testing")]
-        testing::after_writing(credit.cents)?;
+        testing::after_writing(&self.storage, credit.cents)?;
         if balance > Some(BALANCE_MAX) {
             return Err(Refusal::Full); // both rows are given back
         }

@@ -12,13 +12,16 @@ use crate::store::Store;
 const PANICS: u32 = 13;
 /// A credit of so many fails there.
 const FAILS: u32 = 17;
+/// A credit of so many succeeds, and then its outcome can't be recorded.
+const UNRECORDED: u32 = 19;
 
-pub(crate) fn after_writing(cents: NonZeroU32) -> Result<()> {
-    assert!(cents.get() != PANICS, "planted in the work");
-    if cents.get() == FAILS {
-        return Err(Error::from("planted in the work"));
+pub(crate) fn after_writing(storage: &Storage, cents: NonZeroU32) -> Result<()> {
+    match cents.get() {
+        PANICS => panic!("planted in the work"),
+        FAILS => Err(Error::from("planted in the work")),
+        UNRECORDED => storage.exec("DROP TABLE records", &[]).map(drop),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 impl Fallible for Store<'_> {
