@@ -226,7 +226,8 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The body, or of one that is too large somewhat more than [`BODY_BYTES_MAX`].
+/// The body, or of one that is too large somewhat more than [`BODY_BYTES_MAX`]. `worker` takes one that broke off for
+/// finished; half a credit is no JSON.
 async fn read(request: &mut Request) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     if request.inner().body().is_some() {
