@@ -6,7 +6,7 @@
 
 use shared::fingerprint::Fingerprint;
 use shared::placement::{OperationId, Place};
-use shared::policy::{Kind, LEASE_MARGIN, Route};
+use shared::policy::{Kind, LEASE_MARGIN, Route, Tier};
 use shared::problem::Code;
 use shared::record::{AttemptId, UnknownCause};
 use shared::scope::OperationKey;
@@ -14,15 +14,15 @@ use shared::time::{Millis, Timestamp};
 use worker::Response;
 
 use crate::dispatch::{self, Final, Judged, Told};
-use crate::headers::HeaderList;
-use crate::message::{Answer, Ask, Call, Question, Token, VERSION};
+use crate::headers::{self, HeaderList};
+use crate::message::{Answer, Ask, Call, Ended, Question, Token, VERSION};
 use crate::object_client::{CallError, PATIENCE};
-use crate::origin::{self, Dispatch};
+use crate::origin::{self, Arrival, Dispatch};
 use crate::probing;
 use crate::respond::{self, Problem};
 use crate::site::Site;
 use crate::telemetry::{Level, event};
-use crate::{clock, entropy};
+use crate::{clock, entropy, handlers};
 
 mod answers;
 mod report;
@@ -159,7 +159,7 @@ impl Attempt<'_> {
                 }
                 Ok((Answer::Ask(question), _)) => return self.ask_origin(token, question).await,
                 Ok((answer, body)) => self.refused(answer, body),
-                Err(error) => self.not_begun(token, &error),
+                Err(error) => self.not_begun(token, &error).await,
             },
         )
     }
@@ -219,9 +219,9 @@ impl Attempt<'_> {
         })
     }
 
-    /// *begin* was not answered, or the object failed: nothing is sent (fail closed), and the token is given up, so
-    /// that a *begin* that still arrives claims nothing (L7).
-    fn not_begun(&self, token: AttemptId, error: &CallError) -> Response {
+    /// *begin* was not answered, or the object failed: the token is given up, so that a *begin* that still arrives claims
+    /// nothing (L7), and nothing is sent (fail closed), unless the route lets requests pass then (G).
+    async fn not_begun(&self, token: AttemptId, error: &CallError) -> Response {
         let id = self.id();
         event(
             Level::Error,
@@ -234,19 +234,50 @@ impl Attempt<'_> {
             self.call(Ask::Abandon { key, token }),
             ABANDON_SPAN,
         );
-        match error {
-            CallError::Panicked => Problem::new(
+        match (error, self.route.tier()) {
+            // A panic is a defect and no outage: the same request would meet it at each retry, and run each time.
+            (CallError::Panicked, Tier::Full | Tier::BestEffort) => Problem::new(
                 Code::Internal,
                 "the object that keeps this operation failed; nothing was sent on",
-            ),
-            CallError::Unanswered | CallError::Failed(_) => Problem::new(
-                Code::StoreUnavailable,
-                "the operation could not be claimed; nothing was sent on",
             )
-            .retry_after(Millis::from_secs(1)),
+            .about(&id)
+            .response(),
+            (CallError::Unanswered | CallError::Failed(_), Tier::BestEffort) => {
+                match self.time_within(self.route.timeout()) {
+                    Some(deadline) => self.pass_unprotected(deadline).await,
+                    None => self.store_unavailable(),
+                }
+            }
+            (CallError::Unanswered | CallError::Failed(_), Tier::Full) => self.store_unavailable(),
         }
-        .about(&id)
+    }
+
+    fn store_unavailable(&self) -> Response {
+        Problem::new(
+            Code::StoreUnavailable,
+            "the operation could not be claimed; nothing was sent on",
+        )
+        .retry_after(Millis::from_secs(1))
+        .about(&self.id())
         .response()
+    }
+
+    /// G: sends it to the origin, once (A4), under no claim. Nothing of the answer is kept, so a retry may run again. No
+    /// attempt is named, for an origin must not take it for one that it can fence.
+    async fn pass_unprotected(&self, deadline: Millis) -> Response {
+        let id = self.id();
+        event(Level::Warn, "passed_unprotected", &[("operation", &id)]);
+        let tenant = &self.place.tenant;
+        handlers::api::note(self.site, self.route, tenant, Ended::Unprotected, false);
+        match origin::send(self.dispatch(None, deadline)).await {
+            Arrival::Answered(answer) => return self.unkept(answer, Some("unprotected")),
+            Arrival::Timeout => {}
+            Arrival::BrokenLine(why) => dispatch::note_broken_line(&id.to_string(), &why),
+        }
+        handlers::passing::unanswered()
+            .about(&id)
+            .header(headers::STATUS, "unprotected")
+            .response()
     }
 
     /// Sends it to the origin, once, and reports what came of it.
@@ -254,8 +285,12 @@ impl Attempt<'_> {
         let Some(deadline) = self.time_left(&held) else {
             return self.gave_back(&held).await;
         };
+        #[cfg(feature = "testing")]
+        crate::testing::pass("before-dispatch").await;
         let sent_at = clock::now();
-        let arrival = origin::send(self.dispatch(&held, deadline)).await;
+        let arrival = origin::send(self.dispatch(Some(&held), deadline)).await;
+        #[cfg(feature = "testing")]
+        crate::testing::pass("answer-received").await;
         let latency = clock::now().since(sent_at);
         match dispatch::judge(self.route, &self.id().to_string(), arrival) {
             Judged::Final(done) => self.complete(&held, done, latency).await,
@@ -269,16 +304,23 @@ impl Attempt<'_> {
 
     /// L2: what is left of the lease and of the client's patience, and no more than the route's timeout.
     fn time_left(&self, held: &Held) -> Option<Millis> {
-        let now = clock::now();
-        let lease = held.lease.saturating_sub(now.since(held.since));
-        let mut left = self.route.timeout().min(lease.saturating_sub(LEASE_MARGIN));
-        if let Some(patience) = self.patience {
-            left = left.min(patience.saturating_sub(now.since(self.site.now)));
-        }
+        let lease = held.lease.saturating_sub(clock::now().since(held.since));
+        let lease = lease.saturating_sub(LEASE_MARGIN);
+        self.time_within(self.route.timeout().min(lease))
+    }
+
+    /// What is left of the client's patience, and no more than `most`; nothing if it is not worth asking (A4).
+    fn time_within(&self, most: Millis) -> Option<Millis> {
+        let waited = clock::now().since(self.site.now);
+        let left = match self.patience {
+            Some(patience) => most.min(patience.saturating_sub(waited)),
+            None => most,
+        };
         (left >= DISPATCH_MIN).then_some(left)
     }
 
-    fn dispatch(&self, held: &Held, deadline: Millis) -> Dispatch {
+    /// L4; without a claim there is no attempt to name.
+    fn dispatch(&self, held: Option<&Held>, deadline: Millis) -> Dispatch {
         let Outgoing {
             method,
             origin,
@@ -288,11 +330,10 @@ impl Attempt<'_> {
         } = &self.outgoing;
         let told = Told {
             operation: self.id().to_string(),
-            token: held.token,
-            number: held.number,
+            attempt: held.map(|held| (held.token, held.number)),
             deadline,
             tenant: self.place.tenant.as_str(),
-            point: held.point.clone(),
+            point: held.and_then(|held| held.point.clone()),
         };
         let mut headers = headers.clone();
         headers.extend(told.headers());
@@ -355,13 +396,13 @@ impl Attempt<'_> {
             // all the same, for it sends again (P3).
             Ok((Answer::Unknown { cause, retry }, _)) => match self.kind() {
                 Kind::Api => self.unknown_still(cause.into(), retry),
-                Kind::Webhook => self.not_run(answer, None),
+                Kind::Webhook => self.unkept(answer, None),
             },
             Err(_) if held.took_over && self.kind() == Kind::Api => {
                 self.unknown_now("this attempt did not run, and an earlier one may have")
             }
             // Nothing ran: that much is certain, whether the object has heard of it or not.
-            Ok((Answer::Released, _)) | Err(_) => self.not_run(answer, Some("released")),
+            Ok((Answer::Released, _)) | Err(_) => self.unkept(answer, Some("released")),
             Ok(_superseded) => self.look().await,
         }
     }

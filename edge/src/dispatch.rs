@@ -21,10 +21,8 @@ const KEPT_BYTES_MAX: usize = 1024 * 1024;
 pub(crate) struct Told<'a> {
     /// The operation's id.
     pub(crate) operation: String,
-    /// The attempt's token.
-    pub(crate) token: AttemptId,
-    /// Its number.
-    pub(crate) number: u64,
+    /// The attempt's token and number; without a claim there is none to name (G).
+    pub(crate) attempt: Option<(AttemptId, u64)>,
     /// How long the origin has.
     pub(crate) deadline: Millis,
     /// Whose operation it is.
@@ -36,11 +34,15 @@ pub(crate) struct Told<'a> {
 impl Told<'_> {
     /// The headers that say it.
     pub(crate) fn headers(self) -> HeaderList {
+        let (token, number) = self.attempt.unzip();
         let mut list = HeaderList::new();
         for (name, value) in [
             (headers::OPERATION, Some(self.operation)),
-            (headers::ATTEMPT, Some(self.token.to_string())),
-            (headers::ATTEMPT_NUMBER, Some(self.number.to_string())),
+            (headers::ATTEMPT, token.map(|token| token.to_string())),
+            (
+                headers::ATTEMPT_NUMBER,
+                number.map(|number| number.to_string()),
+            ),
             (headers::DEADLINE, Some(self.deadline.get().to_string())),
             (headers::TENANT, Some(String::from(self.tenant))),
             (headers::RECOVERY_POINT, self.point),
@@ -140,9 +142,7 @@ pub(crate) fn judge(route: &Route, operation: &str, arrival: Arrival) -> Judged 
         Arrival::Answered(answer) => answer,
         Arrival::Timeout => return unknown(UnknownCause::Timeout),
         Arrival::BrokenLine(why) => {
-            let circumstances: [(&str, &dyn std::fmt::Display); 2] =
-                [("operation", &operation), ("error", &why)];
-            event(Level::Warn, "broken_line", &circumstances);
+            note_broken_line(operation, &why);
             return unknown(UnknownCause::BrokenLine);
         }
     };
@@ -158,6 +158,15 @@ pub(crate) fn judge(route: &Route, operation: &str, arrival: Arrival) -> Judged 
         Verdict::Unknown(cause) => Judged::Unknown { cause, reference },
         Verdict::Pending => Judged::Pending { reference },
     }
+}
+
+/// Why a line broke is for the log alone: the platform's words tell a caller nothing.
+pub(crate) fn note_broken_line(operation: &str, why: &str) {
+    event(
+        Level::Warn,
+        "broken_line",
+        &[("operation", &operation), ("error", &why)],
+    );
 }
 
 /// The outcome in an answer, its body only as far as the route keeps it (A2).

@@ -109,9 +109,27 @@ impl DurableObject for Operations {
         };
         match request.path().as_str() {
             "/message" => inside.message(&bytes).await,
-            "/operator" => inside.operator(&bytes),
+            "/operator" => {
+                #[cfg(feature = "testing")]
+                let place = crate::testing::place_of_order(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_before(place).await;
+                let answered = inside.operator(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after(place).await;
+                answered
+            }
             "/detail" => inside.detail(&bytes),
-            "/attempt" => inside.attempt(&bytes),
+            "/attempt" => {
+                #[cfg(feature = "testing")]
+                let place = crate::testing::place_of_report(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_before(place).await;
+                let answered = inside.attempt(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after(place).await;
+                answered
+            }
             #[cfg(feature = "testing")]
             path => crate::testing::in_object(inside, path),
             #[cfg(not(feature = "testing"))]
@@ -120,6 +138,8 @@ impl DurableObject for Operations {
     }
 
     async fn alarm(&self) -> Result<Response> {
+        #[cfg(feature = "testing")]
+        crate::testing::pass_before("prune").await;
         let now = clock::now();
         let inside = &self.inside;
         inside.alarm.set(Alarm::For(None)); // this one is spent
@@ -133,6 +153,8 @@ impl DurableObject for Operations {
             event(Level::Error, "alarm_failed", &[("error", &error)]);
             inside.arm(now.plus(ALARM_PAUSE));
         }
+        #[cfg(feature = "testing")]
+        crate::testing::pass_after("prune").await;
         Response::empty()
     }
 }
@@ -181,6 +203,10 @@ impl Inside {
         #[cfg(feature = "testing")]
         crate::testing::before_taking(&call)?;
         #[cfg(feature = "testing")]
+        let place = crate::testing::place_of(&call.ask);
+        #[cfg(feature = "testing")]
+        crate::testing::pass_before(place).await;
+        #[cfg(feature = "testing")]
         let (fault, is_begin, is_complete) = (
             call.fault.clone(),
             matches!(call.ask, Ask::Begin { .. }),
@@ -193,6 +219,8 @@ impl Inside {
             self.waiters.wake(&operation);
         }
         self.after(&step, now);
+        #[cfg(feature = "testing")]
+        crate::testing::pass_after(place).await;
         #[cfg(feature = "testing")]
         crate::testing::before_answering(fault.as_deref(), is_begin, is_complete).await;
         match (step, waiting) {

@@ -10,7 +10,9 @@ use worker::{Response, Result};
 
 use crate::attempt::Attempt;
 use crate::clock;
-use crate::message::{Ask, Call};
+use crate::message::{self, Ask, Call};
+use crate::message_attempt::{AttemptReport, Said};
+use crate::message_operator::OperatorMessage;
 use crate::migrations::migrate;
 use crate::object::Inside;
 use crate::object_client::PATIENCE;
@@ -70,6 +72,49 @@ pub(crate) async fn pass(place: &str) {
     if ARMED.with_borrow(|armed| armed == place) {
         event(Level::Warn, "failpoint", &[("place", &place)]);
         std::future::pending::<()>().await;
+    }
+}
+
+/// Before a synchronous section of this name.
+pub(crate) async fn pass_before(section: &str) {
+    pass(&format!("before-{section}")).await;
+}
+
+/// After it: what it wrote is on its way to the disk, and nobody has heard.
+pub(crate) async fn pass_after(section: &str) {
+    pass(&format!("after-{section}")).await;
+}
+
+/// The name of the section that takes a call.
+pub(crate) const fn place_of(ask: &Ask) -> &'static str {
+    match ask {
+        Ask::Begin { .. } => "claim",
+        Ask::Complete { .. } => "complete",
+        Ask::Release { .. } => "release",
+        Ask::Suspend { .. } => "suspend",
+        Ask::Pending { .. } => "pending",
+        Ask::Probed { .. } => "probed",
+        Ask::Abandon { .. } => "abandon",
+        Ask::Look { .. } | Ask::Status { .. } | Ask::Note { .. } => "look",
+    }
+}
+
+/// The name of the section that takes an origin's report.
+pub(crate) fn place_of_report(bytes: &[u8]) -> &'static str {
+    match message::decode::<AttemptReport>(bytes).map(|(report, _)| report.said) {
+        Ok(Said::Extend(_)) => "extend",
+        Ok(Said::Checkpoint { .. }) => "checkpoint",
+        Ok(Said::Complete(_)) => "callback-complete",
+        Ok(Said::Release) => "callback-release",
+        Ok(Said::ReadPoint) | Err(_) => "look",
+    }
+}
+
+/// The name of the section that takes an operator's message.
+pub(crate) fn place_of_order(bytes: &[u8]) -> &'static str {
+    match shared::json::read(bytes) {
+        Ok(OperatorMessage::Settle(_)) => "settle",
+        Ok(_) | Err(_) => "look",
     }
 }
 

@@ -105,8 +105,8 @@ impl Attempt<'_> {
         respond::origin_answer(status, heard, &ours, body.unwrap_or_default())
     }
 
-    /// The origin's own answer to a request that did not run: nothing of it is kept (P3, U1).
-    pub(super) fn not_run(&self, answer: origin::Answer, status: Option<&str>) -> Response {
+    /// The origin's own answer, of which nothing is kept: the request did not run (P3, U1), or under no claim (G).
+    pub(super) fn unkept(&self, answer: origin::Answer, status: Option<&str>) -> Response {
         let id = self.id().to_string();
         let mut ours = vec![(headers::OPERATION, id.as_str())];
         ours.extend(status.map(|status| (headers::STATUS, status)));

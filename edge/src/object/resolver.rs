@@ -112,8 +112,7 @@ impl Inside {
             Pursue::Send(lease) => {
                 let told = Told {
                     operation: id.to_string(),
-                    token,
-                    number: lease.number.get(),
+                    attempt: Some((token, lease.number.get())),
                     deadline: time_left(route, &lease, now),
                     tenant: tenant.as_str(),
                     point: lease.point.as_ref().map(|point| String::from(point.name())),
@@ -125,11 +124,16 @@ impl Inside {
                 let own = probing::own_headers(&settings, route);
                 let dispatch = dispatch_of(kept, base.as_str(), told, own)?;
                 #[cfg(feature = "testing")]
-                crate::testing::pass("before-resolver-send").await;
+                crate::testing::pass_before("resolver-send").await;
                 let arrival = origin::send(dispatch).await;
                 #[cfg(feature = "testing")]
-                crate::testing::pass("after-resolver-send").await;
-                self.conclude(key, token, route, &id, arrival)
+                crate::testing::pass_after("resolver-send").await;
+                #[cfg(feature = "testing")]
+                crate::testing::pass_before("resolver-complete").await;
+                let concluded = self.conclude(key, token, route, &id, arrival);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after("resolver-complete").await;
+                concluded
             }
             Pursue::Ask(question) => {
                 let question = asked(question, now);
