@@ -440,3 +440,31 @@ fn l5_what_an_attempt_reports_while_it_runs_is_kept_and_counted_as_no_call() {
         (Some(point), Some("ch_1"))
     );
 }
+
+#[test]
+fn u5_what_the_resolver_gives_up_is_counted_however_its_last_try_ended() {
+    let mut parts = PolicyParts::defaults(Kind::Api, OnUnknown::Probe);
+    parts.resolve_tries = 1;
+    for on_unknown in [OnUnknown::Probe, OnUnknown::Resume] {
+        parts.on_unknown = on_unknown;
+        let mut bench = bench(on_unknown);
+        bench.policy = Policy::new(parts).unwrap();
+        bench.run_unknown(KEY);
+        let [(_, token, _)] = bench.pursue(&[101], 400_000)[..] else {
+            panic!("not pursued");
+        };
+        assert_eq!(bench.processor.sums().resolver_gave_up, 0);
+        if on_unknown == OnUnknown::Probe {
+            bench.probed(token, Finding::Unknown, Asker::Resolver, 400_001);
+        } else {
+            let policy = bench.policy;
+            let run_out = bench.processor.expire_leases(&policy, at(500_000), 9);
+            assert_eq!(run_out, Ok(vec![key(KEY)]));
+        }
+        let record = bench.record(KEY).unwrap();
+        assert!(record.needs_a_person(), "{record:?}");
+        assert_eq!(bench.processor.sums().resolver_gave_up, 1, "{on_unknown:?}");
+        bench.probed(token, Finding::Unknown, Asker::Resolver, 500_001);
+        assert_eq!(bench.processor.sums().resolver_gave_up, 1, "{on_unknown:?}");
+    }
+}
