@@ -297,7 +297,7 @@ impl<S: RecordStore> Processor<S> {
             Finding::Final(outcome) => Some(outcome.status),
             Finding::NotRun | Finding::Unknown => None,
         };
-        let probed = self.store.transaction(|store| {
+        let (probed, is_news) = self.store.transaction(|store| {
             let record = store.load(&digest)?;
             let (probed, change) = decide::probed(record.clone(), token, finding, policy, now);
             // The record goes, and with it who had been let run: what they report later contradicts the origin's word.
@@ -305,10 +305,12 @@ impl<S: RecordStore> Processor<S> {
                 let entry = settled(record, token, By::Probe, Act::DidNotHappen, now);
                 store.log(key, &entry)?;
             }
+            let is_news = change != Change::Keep;
             keep(store, key, change)?;
-            Ok(probed)
+            Ok((probed, is_news))
         })?;
         let call = match probed {
+            Probed::Recorded { .. } if !is_news => None, // L7: the same message once more
             Probed::Recorded { .. } => {
                 self.sums.settled_by_probe += 1;
                 Some(Call::Applied)
