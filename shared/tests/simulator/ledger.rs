@@ -233,6 +233,9 @@ impl Ledger {
             }
             Pursue::NeedsAPerson => {
                 self.seen.note(Situation::ResolverGaveUp);
+                if let Some(life) = &mut self.operation(op).life {
+                    life.asking = None; // its time was over
+                }
                 Ok(())
             }
             Pursue::Nothing => Ok(()),
@@ -355,7 +358,9 @@ impl Ledger {
             life: operation.lives,
             lease_until: lease.until,
         };
-        self.granted.insert(token, grant);
+        if self.granted.insert(token, grant).is_some() {
+            self.seen.note(Situation::ClaimedAgainByACopy);
+        }
         self.denied.remove(&token);
         Ok(())
     }

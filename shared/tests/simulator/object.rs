@@ -3,10 +3,10 @@
 //! It mimics `edge`'s object and decides nothing: it arms the alarm when the next due moment comes nearer, asks the
 //! platform what is armed when it has lost its memory, and does bounded pieces of work in the alarm.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shared::audit::Entry;
-use shared::decide::Ask;
+use shared::decide::{Ask, Begin, Lease};
 use shared::fingerprint::Fingerprint;
 use shared::metrics::Sums;
 use shared::placement::KeyDigest;
@@ -38,8 +38,10 @@ pub(crate) struct Object {
     pub(crate) armed: Option<Timestamp>,
     /// Whether the platform has given up on the alarm, and nothing has come since by which the object could know.
     pub(crate) alarm_is_lost: bool,
-    /// Which reports had their effect (L7).
-    taken: BTreeSet<u32>,
+    /// Which reports had their effect, and for which of their token's claims (L7).
+    taken: BTreeSet<(u32, u32)>,
+    /// How often a token was let run: a *begin* that comes once more after its own release claims again.
+    claims: BTreeMap<AttemptId, u32>,
 }
 
 impl Object {
@@ -50,6 +52,7 @@ impl Object {
             armed: None,
             alarm_is_lost: false,
             taken: BTreeSet::new(),
+            claims: BTreeMap::new(),
         }
     }
 
@@ -126,8 +129,15 @@ impl Object {
         let mut held = must(rises, says::COUNTED_ONCE, || format!("{message:?}: a count fell"));
         let counted = after.calls() - before.calls() + after.settled_by_probe - before.settled_by_probe
             + after.settled_by_operator - before.settled_by_operator;
+        if let Answer::Begin(Begin::Execute(Lease {
+            repeated: false, ..
+        })) = answer
+        {
+            *self.claims.entry(message.token).or_default() += 1;
+        }
         if let Some(fresh) = had_its_effect(&answer) {
-            let again = fresh && !self.taken.insert(message.number);
+            let claim = self.claims.get(&message.token).copied().unwrap_or(0);
+            let again = fresh && !self.taken.insert((message.number, claim));
             if again || !fresh {
                 held = held.and(must(counted == 0, says::COUNTED_ONCE, || {
                     format!("{message:?} came again, and {answer:?} counted {counted}")

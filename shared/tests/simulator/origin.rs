@@ -12,7 +12,7 @@ use shared::time::Millis;
 use crate::invariant::Held;
 use crate::ledger::{EFFECT, Grant, Ledger};
 use crate::message::{Call, Dispatch, Op, OriginAnswer};
-use crate::plan::OriginKind;
+use crate::plan::{Faults, OriginKind};
 use crate::situation::Situation;
 
 /// Something that an origin does a while after it was asked to.
@@ -81,14 +81,14 @@ impl Origin {
         &self,
         dispatch: Dispatch,
         ledger: &mut Ledger,
-        fails: u8,
+        faults: Faults,
         rng: &mut Rng,
     ) -> Work {
         let Some(grant) = ledger.grant(dispatch.token) else {
             panic!("{dispatch:?} was sent without a lease");
         };
-        let ending = draw_ending(fails, rng);
-        let slow = rng.u8(0..100) < 15;
+        let ending = draw_ending(faults.origin, rng);
+        let slow = rng.u8(0..100) < faults.origin_slow;
         let acts_after = if slow { rng.u64(10_000..70_000) } else { rng.u64(5..2_000) };
         let run = Run {
             dispatch,

@@ -51,6 +51,14 @@ pub(crate) struct Faults {
     pub(crate) alarm: u8,
     /// Runs at the origin that do not end well.
     pub(crate) origin: u8,
+    /// Runs at the origin that take longer than anybody waits.
+    pub(crate) origin_slow: u8,
+    /// Steps at which what is on its way arrives, and nobody acts anew.
+    pub(crate) arrivals: u8,
+    /// Acts at which everybody stands still for a while, and what is on its way comes late.
+    pub(crate) standstills: u8,
+    /// Acts of operators.
+    pub(crate) operators: u8,
 }
 
 impl Plan {
@@ -72,6 +80,10 @@ impl Plan {
             object_dies: rate(4),
             alarm: rate(50),
             origin: 20 + rate(70),
+            origin_slow: 5 + rate(60),
+            arrivals: 75 + rate(20),
+            standstills: rate(16),
+            operators: 10 + rate(25),
         };
         Self {
             policy: Policy::new(parts).unwrap(),

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 pub(crate) enum Situation {
     Claimed,
     BegunTwice,
+    ClaimedAgainByACopy,
     Replayed,
     ReplayedChanged,
     WaitedForTwin,

@@ -89,7 +89,7 @@ impl World {
             self.worker_dies();
         } else if self.chance(faults.object_dies) {
             self.object_dies();
-        } else if !self.events.is_empty() && self.rng.u8(0..100) < 72 {
+        } else if !self.events.is_empty() && self.chance(faults.arrivals) {
             self.arrives()?;
         } else {
             self.somebody_acts();
@@ -108,8 +108,8 @@ impl World {
             Event::Worker(worker, incoming) => self.reaches(worker, incoming),
             Event::Timer { worker, turn } => self.reaches(worker, Incoming::Timer(turn)),
             Event::Origin(dispatch) => {
-                let fails = self.plan.faults.origin;
-                let work = self.origin.runs(dispatch, &mut self.ledger, fails, &mut self.rng);
+                let faults = self.plan.faults;
+                let work = self.origin.runs(dispatch, &mut self.ledger, faults, &mut self.rng);
                 self.works(work);
                 Ok(())
             }
@@ -262,17 +262,16 @@ impl World {
     }
 
     fn somebody_acts(&mut self) {
-        match self.rng.u8(0..100) {
-            0..70 => self.client_asks(),
-            70..86 => self.operator_settles(),
-            86..97 => {
-                let span = Millis::new(self.rng.u64(1_000..2 * LEASE.get()));
-                self.time_passes(span);
-            }
-            _ => {
-                let retention = self.plan.policy.retention().span().unwrap_or(LEASE);
-                self.time_passes(retention);
-            }
+        let faults = self.plan.faults;
+        if self.chance(faults.standstills) {
+            let retention = self.plan.policy.retention().span().unwrap_or(LEASE);
+            let short = Millis::new(self.rng.u64(1_000..2 * LEASE.get()));
+            let span = if self.rng.u8(0..4) == 0 { retention } else { short };
+            self.time_passes(span);
+        } else if self.chance(faults.operators) {
+            self.operator_settles();
+        } else {
+            self.client_asks();
         }
     }
 
