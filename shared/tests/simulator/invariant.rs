@@ -30,6 +30,8 @@ pub(crate) const HAS_A_DUE_MOMENT: &str = "what is not settled has a due moment,
 pub(crate) const GIVES_UP_LAST: &str = "the resolver gives up only what it has tried enough or cannot send";
 /// U5.
 pub(crate) const ALARM_ARMED: &str = "an alarm is armed no later than the first due moment";
+/// U5.
+pub(crate) const REQUEST_KEPT: &str = "the request is kept until its operation is settled, and no longer";
 /// U6, L3.
 pub(crate) const SETTLED_STAYS: &str = "a settled record changes only by an operator's logged act";
 /// U6.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shared::decide::{Begin, Complete, Extend, Lease, Look, Probed, Pursue, Release, Replay, Settle, Settlement, Suspend};
-use shared::policy::{Kind, OnUnknown};
+use shared::policy::{Kind, LEASE_MAX, OnUnknown};
 use shared::record::{AttemptId, Outcome, RecoveryPoint, SettledBy};
 use shared::time::Timestamp;
 
@@ -32,7 +32,8 @@ pub(crate) struct Ledger {
     made: BTreeMap<String, Made>,
     /// What a token was let run for, last.
     granted: BTreeMap<AttemptId, Grant>,
-    abandoned: BTreeSet<AttemptId>,
+    /// Which tokens were given up, and until when a message may still be on its way under them (L7).
+    abandoned: BTreeMap<AttemptId, Timestamp>,
     /// Of whom a person or the origin said that it did not run, or how it ended: what it reports later is evidence (L3).
     denied: BTreeMap<AttemptId, Option<u16>>,
     /// Who reported late.
@@ -81,6 +82,7 @@ pub(crate) struct Life {
     said_not_run: bool,
     retry_allowed: bool,
     point: Option<RecoveryPoint>,
+    request_is_kept: bool,
     asking: Option<(AttemptId, Timestamp)>,
     let_run: BTreeSet<AttemptId>,
 }
@@ -143,7 +145,7 @@ impl Ledger {
             operations: operations().map(|op| (op, Operation::default())).collect(),
             made: BTreeMap::new(),
             granted: BTreeMap::new(),
-            abandoned: BTreeSet::new(),
+            abandoned: BTreeMap::new(),
             denied: BTreeMap::new(),
             late: BTreeSet::new(),
         }
@@ -157,6 +159,24 @@ impl Ledger {
     /// How many lives the operation has had.
     pub(crate) fn lives(&self, op: Op) -> u32 {
         self.operations[&op].lives
+    }
+
+    /// When leases and retentions end.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Timestamp> {
+        let lives = self.operations.values().filter_map(|operation| operation.life.as_ref());
+        lives.filter_map(|life| match life.standing {
+            Standing::Settled { expires_at, .. } => expires_at,
+            Standing::Open | Standing::Unknown => Some(life.lease_until),
+        })
+    }
+
+    /// The operations that operators are shown as unknown.
+    pub(crate) fn unknown(&self, now: Timestamp) -> Vec<Op> {
+        let lives = self.operations.iter().filter(|(_, operation)| {
+            let life = operation.life.as_ref();
+            life.is_some_and(|life| life.is_unknown(now) && life.lease_until <= now)
+        });
+        lives.map(|(op, _)| *op).collect()
     }
 
     /// Whether its present run had an effect: who says otherwise is wrong.
@@ -181,7 +201,7 @@ impl Ledger {
                 self.looked(op, *fingerprint, look, now)
             }
             (Call::Abandon, Answer::Done) => {
-                self.abandon(op, message.token);
+                self.abandon(op, message.token, now);
                 Ok(())
             }
             (Call::Complete(outcome, _), Answer::Complete(complete)) => {
@@ -294,7 +314,11 @@ impl Ledger {
             }
             Begin::Ask(question) => {
                 self.seen.note(Situation::CallerAsks);
-                self.asks(op, token, question.until, now)
+                self.asks(op, token, question.until, now)?;
+                if let Some(life) = &mut self.operation(op).life {
+                    life.request_is_kept |= request_is_kept(token);
+                }
+                Ok(())
             }
             Begin::Expired => {
                 self.seen.note(Situation::KeyExpired);
@@ -307,7 +331,7 @@ impl Ledger {
             }
             Begin::Abandoned => {
                 self.seen.note(Situation::BeganAbandoned);
-                let given_up = self.abandoned.contains(&token);
+                let given_up = self.abandoned.contains_key(&token);
                 must(given_up, says::ABANDONED, || format!("{op:?}: {token} was not given up"))
             }
         }
@@ -322,7 +346,7 @@ impl Ledger {
         lease: &Lease,
         now: Timestamp,
     ) -> Held {
-        let given_up = self.abandoned.contains(&token);
+        let given_up = self.abandoned.get(&token).is_some_and(|until| now < *until);
         must(!given_up, says::ABANDONED, || format!("{op:?}: {token} runs"))?;
         if lease.repeated {
             return self.repeated(op, token, lease, now);
@@ -349,6 +373,7 @@ impl Ledger {
             earlier_unknown: life.is_some(),
             said_not_run: false,
             retry_allowed: false,
+            request_is_kept: request_is_kept(token) || life.as_ref().is_some_and(|life| life.request_is_kept),
             point: life.and_then(|life| life.point),
             asking: None,
             let_run,
@@ -481,9 +506,9 @@ impl Ledger {
         Ok(())
     }
 
-    fn abandon(&mut self, op: Op, token: AttemptId) {
+    fn abandon(&mut self, op: Op, token: AttemptId, now: Timestamp) {
         self.seen.note(Situation::Abandoned);
-        self.abandoned.insert(token);
+        self.abandoned.insert(token, now.plus(LEASE_MAX));
         let operation = self.operation(op);
         let Some(life) = operation.life.as_mut().filter(|life| life.holder == token) else {
             return;
@@ -832,6 +857,11 @@ impl Ledger {
             }
         }
     }
+}
+
+/// A route that resumes keeps the request with each claim (U5); one in eight is too large for that.
+pub(crate) fn request_is_kept(token: AttemptId) -> bool {
+    !token.as_bytes()[0].is_multiple_of(8)
 }
 
 /// All operations: the same keys under each tenant (K4).

@@ -92,5 +92,7 @@ fn survey() {
         }
     }
     println!("{}", coverage.table());
-    println!("{found:#?}");
+    for (sentence, (count, seed, step, detail)) in &found {
+        println!("FOUND {count} of {seeds}; first seed {seed} step {step}: {sentence}: {detail}");
+    }
 }

@@ -17,6 +17,7 @@ use shared::scope::OperationKey;
 use shared::store::{MemoryStore, RecordStore};
 use shared::time::{Millis, Timestamp};
 
+use crate::ledger::request_is_kept;
 use crate::invariant::{self as says, Held, must};
 use crate::message::{Answer, Call, Message, Waited};
 
@@ -166,9 +167,8 @@ impl Object {
                     fingerprint: print(fingerprint),
                     minted_at,
                 };
-                // A route that resumes keeps the request; one in eight is too large for that (U5).
                 let kept = [fingerprint];
-                let request = (token.as_bytes()[0] % 8 != 0).then_some(kept.as_slice());
+                let request = request_is_kept(token).then_some(kept.as_slice());
                 Answer::Begin(processor.begin(key, &ask, request, policy, now).unwrap())
             }
             Call::Look {

@@ -265,14 +265,25 @@ impl World {
         let faults = self.plan.faults;
         if self.chance(faults.standstills) {
             let retention = self.plan.policy.retention().span().unwrap_or(LEASE);
-            let short = Millis::new(self.rng.u64(1_000..2 * LEASE.get()));
-            let span = if self.rng.u8(0..4) == 0 { retention } else { short };
+            let span = match self.rng.u8(0..4) {
+                0 => retention,
+                1 => self.until_next_end(),
+                _ => Millis::new(self.rng.u64(1_000..2 * LEASE.get())),
+            };
             self.time_passes(span);
         } else if self.chance(faults.operators) {
             self.operator_settles();
         } else {
             self.client_asks();
         }
+    }
+
+    /// To the very moment at which a lease, a pause or a retention ends: all of them are half-open.
+    fn until_next_end(&mut self) -> Millis {
+        let now = self.now;
+        let due = self.objects.values_mut().filter_map(Object::next_due);
+        let ends = due.chain(self.ledger.ends()).filter(|end| *end > now);
+        ends.min().map_or(LEASE, |end| end.since(now))
     }
 
     /// What is on its way comes late then: a Worker that stood still.
@@ -300,7 +311,10 @@ impl World {
 
     /// A person says what happened, and is wrong now and then (U6).
     fn operator_settles(&mut self) {
-        let op = self.draw_op();
+        let unknown = self.ledger.unknown(self.now);
+        let looks = self.rng.u8(0..4) != 0;
+        let listed = if looks { self.rng.choice(&unknown).copied() } else { None };
+        let op = listed.unwrap_or_else(|| self.draw_op());
         let token = self.draw_token();
         let settlement = match self.rng.u8(0..3) {
             0 => {
@@ -392,7 +406,7 @@ impl World {
         let span = if slow {
             self.rng.u64(1_000..LEASE.get() * 3 / 2)
         } else {
-            self.rng.u64(1..150)
+            self.rng.u64(0..150)
         };
         self.schedule(Millis::new(span), event);
     }

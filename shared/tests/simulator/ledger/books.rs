@@ -39,6 +39,8 @@ impl Ledger {
                 must(record.point == life.point, says::POINT_GOES_ON, told)?;
                 let twice = !life.earlier_unknown || life.said_not_run || record.may_have_run_twice();
                 must(twice, says::NOT_FORGOTTEN, told)?;
+                let kept = life.request_is_kept && !life.is_settled();
+                must(kept == request_is_kept, says::REQUEST_KEPT, told)?;
                 judge_standing(op, life, record, now)?;
                 self.judge_due(op, life, record, request_is_kept)
             }
