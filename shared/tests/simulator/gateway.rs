@@ -17,7 +17,7 @@ use crate::world::{Event, World};
 /// How long a Worker waits for the store.
 const STORE_TIMEOUT: Millis = Millis::from_secs(3);
 /// How often it sends a message once more.
-const RESENDS_MAX: u8 = 3;
+const RESENDS_MAX: u8 = 1;
 
 /// One request's way through the gateway.
 #[derive(Clone, Debug)]
@@ -354,6 +354,11 @@ impl World {
             worker.turn += 1;
             worker.resends = 0;
         }
+    }
+
+    /// Whether a timer of this turn still means something.
+    pub(crate) fn is_at(&self, id: WorkerId, turn: u32) -> bool {
+        self.workers.get(&id).is_some_and(|worker| worker.turn == turn)
     }
 
     fn again(&mut self, id: WorkerId) {

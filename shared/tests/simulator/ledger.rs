@@ -179,6 +179,15 @@ impl Ledger {
         lives.map(|(op, _)| *op).collect()
     }
 
+    /// The operations that are not running: a request for one that is mostly waits.
+    pub(crate) fn not_running(&self, now: Timestamp) -> Vec<Op> {
+        let idle = self.operations.iter().filter(|(_, operation)| {
+            let life = operation.life.as_ref();
+            life.is_none_or(|life| !life.is_running(now))
+        });
+        idle.map(|(op, _)| *op).collect()
+    }
+
     /// Whether its present run had an effect: who says otherwise is wrong.
     pub(crate) fn has_effect(&self, op: Op) -> bool {
         let operation = &self.operations[&op];

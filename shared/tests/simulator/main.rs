@@ -27,7 +27,7 @@ mod world;
 use situation::Coverage;
 use world::{Traces, run};
 
-const SEEDS: u64 = if cfg!(debug_assertions) { 500 } else { 20_000 };
+const SEEDS: u64 = if cfg!(debug_assertions) { 2_000 } else { 20_000 };
 const STEPS: usize = 200;
 /// How often each situation happens at least, over all seeds of a run.
 const LEAST: u64 = if cfg!(debug_assertions) { 1 } else { 40 };

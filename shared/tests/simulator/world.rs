@@ -98,7 +98,7 @@ impl World {
     }
 
     fn arrives(&mut self) -> Held {
-        let Some(((at, _), event)) = self.events.pop_first() else {
+        let Some((at, event)) = self.next_event() else {
             return Ok(());
         };
         self.now = self.now.max(at);
@@ -140,6 +140,24 @@ impl World {
                 Ok(())
             }
             Event::Alarm(name, set) => self.alarm(name, set),
+        }
+    }
+
+    /// The next thing that somebody is there for; what means nothing any more costs no step.
+    fn next_event(&mut self) -> Option<(Timestamp, Event)> {
+        loop {
+            let ((at, _), event) = self.events.pop_first()?;
+            let matters = match &event {
+                Event::Timer { worker, turn } => self.is_at(*worker, *turn),
+                Event::Worker(worker, _) => self.workers.contains_key(worker),
+                Event::Alarm(name, set) => {
+                    self.objects.get(name).is_some_and(|object| object.armed == Some(*set))
+                }
+                Event::Store(_) | Event::Origin(_) | Event::Asked { .. } | Event::Later(_) => true,
+            };
+            if matters {
+                return Some((at, event));
+            }
         }
     }
 
@@ -293,7 +311,10 @@ impl World {
     }
 
     fn client_asks(&mut self) {
-        let op = self.draw_op();
+        let idle = self.ledger.not_running(self.now);
+        let looks = self.rng.u8(0..4) != 0;
+        let chosen = if looks { self.rng.choice(&idle).copied() } else { None };
+        let op = chosen.unwrap_or_else(|| self.draw_op());
         let fingerprint = if self.rng.u8(0..8) == 0 { 2 } else { 1 };
         let minted_at = self.plan.keys_tell_their_age.then(|| self.minted_at(op));
         self.request(op, fingerprint, minted_at);
@@ -366,14 +387,16 @@ impl World {
     fn judge(&mut self) -> Held {
         let now = self.now;
         for op in operations() {
-            let (name, _, digest) = self.places[index(op)].clone();
-            if let Some(object) = self.objects.get_mut(&name) {
-                let (record, request_is_kept) = object.kept(&digest);
-                self.ledger.judge(op, record.as_ref(), request_is_kept, now)?;
+            let (name, _, digest) = &self.places[index(op)];
+            let Some(object) = self.objects.get_mut(name) else {
+                continue;
+            };
+            let (record, request_is_kept) = object.kept(digest);
+            self.ledger.judge(op, record.as_ref(), request_is_kept, now)?;
+            if !object.alarm_is_lost {
+                let due = record.and_then(|record| record.due());
+                Ledger::judge_alarm(due, object.armed, now)?;
             }
-        }
-        for object in self.objects.values_mut().filter(|object| !object.alarm_is_lost) {
-            Ledger::judge_alarm(object.next_due(), object.armed, now)?;
         }
         Ok(())
     }
