@@ -45,6 +45,15 @@ impl DurableObject for Fleet {
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
+        let answered = self.take(request);
+        #[cfg(feature = "testing")]
+        let answered = crate::testing::within_object(answered);
+        answered.await
+    }
+}
+
+impl Fleet {
+    async fn take(&self, request: Request) -> Result<Response> {
         let bytes = match body::read(request.inner().body(), MESSAGE_BYTES_MAX).await {
             Body::Whole(bytes) => bytes,
             Body::TooLarge(_) => return Response::error("the message is too large", 413),
@@ -69,9 +78,7 @@ impl DurableObject for Fleet {
             }
         }
     }
-}
 
-impl Fleet {
     fn answer(&self, message: FleetMessage, now: Timestamp) -> Result<FleetAnswer, SqlError> {
         let store = FleetStore::open(&self.sql, now)?;
         match message {
