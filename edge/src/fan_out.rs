@@ -7,6 +7,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use shared::placement::ObjectName;
 
+use crate::entropy;
 use crate::message_fleet::{FleetAnswer, FleetMessage, ListObjects, Registration};
 use crate::message_operator::{OperatorAnswer, OperatorMessage};
 use crate::object_client::{CallError, Objects};
@@ -42,7 +43,7 @@ pub(crate) async fn ask(
     filter: Filter,
     question: &OperatorMessage,
 ) -> Result<Answers, CallError> {
-    let (objects, left) = objects(to, filter).await?;
+    let (objects, left) = objects(to, filter, None).await?;
     let mut asked = stream::iter(objects)
         .map(|object| async move {
             let answer = ask_one(to, &object, question).await;
@@ -90,13 +91,35 @@ pub(crate) async fn ask_one(
     }
 }
 
-/// The objects to ask, and how many more there are.
-async fn objects(to: &Objects, filter: Filter) -> Result<(Vec<Registration>, u64), CallError> {
+/// Has as many objects as one call may ask see that their alarms are set, beginning anywhere among all there are: so ticks
+/// come to each of them in turn.
+pub(crate) async fn tick(to: &Objects) -> Result<(), CallError> {
+    let anywhere = entropy::random::<16>().ok().map(hex::encode);
+    let (mut objects, _left) = objects(to, Filter::default(), anywhere.clone()).await?;
+    if objects.len() < ASKED_MAX {
+        let (others, _left) = self::objects(to, Filter::default(), None).await?;
+        let before = |object: &Registration| anywhere.as_ref().is_some_and(|at| object.name <= *at);
+        let room = ASKED_MAX - objects.len();
+        objects.extend(others.into_iter().filter(before).take(room));
+    }
+    let ticked = stream::iter(objects).for_each_concurrent(AT_ONCE, |object| async move {
+        let _logged_if_silent = ask_one(to, &object, &OperatorMessage::Tick).await;
+    });
+    ticked.await;
+    Ok(())
+}
+
+/// The objects to ask, from behind `after` on, and how many more there are.
+async fn objects(
+    to: &Objects,
+    filter: Filter,
+    after: Option<String>,
+) -> Result<(Vec<Registration>, u64), CallError> {
     let Filter { tenant, route } = filter;
     let mut list = ListObjects {
         tenant,
         route,
-        after: None,
+        after,
     };
     let mut objects: Vec<Registration> = Vec::new();
     loop {

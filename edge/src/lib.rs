@@ -77,21 +77,10 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
     Ok(router::route(inbound, &site).await)
 }
 
-/// The cron's tick: every object sees that its alarm is set, since the platform gives one up after some failures (U5).
+/// The cron's tick: objects see that their alarms are set, since the platform gives one up after some failures (U5).
 #[event(scheduled)]
 async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
-    let objects = Objects::of(&env);
-    let tick = message_operator::OperatorMessage::Tick;
-    let everywhere = fan_out::Filter::default();
-    match fan_out::ask(&objects, everywhere, &tick).await {
-        Ok(answers) if answers.silent == 0 => {}
-        Ok(answers) => telemetry::event(
-            telemetry::Level::Warn,
-            "ticks_unanswered",
-            &[("objects", &answers.silent)],
-        ),
-        Err(error) => {
-            telemetry::event(telemetry::Level::Error, "tick_failed", &[("error", &error)]);
-        }
+    if let Err(error) = fan_out::tick(&Objects::of(&env)).await {
+        telemetry::event(telemetry::Level::Error, "tick_failed", &[("error", &error)]);
     }
 }

@@ -65,3 +65,61 @@ pub(crate) enum ReportAnswer {
     /// The object could not do it.
     Failed(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use shared::record::AttemptId;
+
+    use super::*;
+
+    #[test]
+    fn what_an_origin_reports_is_pinned() {
+        let report = |said| AttemptReport {
+            digest: String::from("ab"),
+            token: Token(AttemptId::from_bytes([0xab; 16])),
+            said,
+        };
+        let outcome = OutcomeHead {
+            status: 201,
+            headers: Vec::new(),
+            omitted: None,
+        };
+        let (name, data) = (String::from("charged"), String::from("{}"));
+        let rows = [
+            (Said::Extend(Millis::new(5)), r#"{"extend":5}"#),
+            (
+                Said::Checkpoint { name, data },
+                r#"{"checkpoint":{"name":"charged","data":"{}"}}"#,
+            ),
+            (Said::ReadPoint, r#""read_point""#),
+            (
+                Said::Complete(outcome),
+                r#"{"complete":{"status":201,"headers":[]}}"#,
+            ),
+            (Said::Release, r#""release""#),
+        ];
+        for (said, literal) in rows {
+            let report = report(said);
+            let head = r#"{"digest":"ab","token":"abababababababababababababababab","said":"#;
+            let literal = [head, literal, "}"].concat();
+            assert_eq!(serde_json::to_string(&report).unwrap(), literal);
+            assert_eq!(
+                serde_json::from_str::<AttemptReport>(&literal).unwrap(),
+                report
+            );
+        }
+        let point = ReportAnswer::Point(Some((String::from("charged"), String::new())));
+        let rows = [
+            (ReportAnswer::Saved, r#""saved""#),
+            (ReportAnswer::Superseded, r#""superseded""#),
+            (point, r#"{"point":["charged",""]}"#),
+        ];
+        for (answer, literal) in rows {
+            assert_eq!(serde_json::to_string(&answer).unwrap(), literal);
+            assert_eq!(
+                serde_json::from_str::<ReportAnswer>(literal).unwrap(),
+                answer
+            );
+        }
+    }
+}

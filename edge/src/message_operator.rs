@@ -210,6 +210,19 @@ mod tests {
             r#"{"overview":{"window":{"first_minute":7,"step_minutes":15,"steps":96}}}"#,
         );
         check(&OperatorMessage::Totals, r#""totals""#);
+        check(&OperatorMessage::Tick, r#""tick""#);
+        let settle = SettleMany {
+            operations: vec![String::from("op_1")],
+            last_answer: None,
+            order: Order::DidNotHappen,
+            reason: String::from("seen"),
+            operator: String::from("alice"),
+            preview: Preview::Only,
+        };
+        check(
+            &OperatorMessage::Settle(settle),
+            r#"{"settle":{"operations":["op_1"],"last_answer":null,"order":"did_not_happen","reason":"seen","operator":"alice","preview":"only"}}"#,
+        );
         let created_at = Timestamp::from_millis(5);
         let list = ListOperations {
             limit: 50,

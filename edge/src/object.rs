@@ -229,6 +229,9 @@ impl Inside {
         body: Vec<u8>,
     ) -> std::result::Result<(Answer, Vec<u8>), SqlError> {
         let now = clock::now();
+        if matches!(call.ask, Ask::Look { .. } | Ask::Status { .. }) && !self.is_in_use() {
+            return Ok((Answer::Absent, Vec::new()));
+        }
         #[cfg(feature = "testing")]
         crate::testing::before_taking(&call)?;
         #[cfg(feature = "testing")]
@@ -271,6 +274,7 @@ impl Inside {
     /// What an origin reports about its running attempt.
     fn attempt(self: &Rc<Self>, bytes: &[u8]) -> Result<Response> {
         let answer = match message::decode(bytes) {
+            Ok(_) if !self.is_in_use() => ReportAnswer::Superseded,
             Ok((report, body)) => self
                 .report(report, body, clock::now())
                 .unwrap_or_else(|error| {
@@ -339,6 +343,11 @@ impl Inside {
         }
         self.waiters.tidy();
         let left = self.resolve(now)?;
+        let left = if unknown.len() < ledger::LEASES_MAX {
+            left
+        } else {
+            now.plus(ledger::TICK) // more leases wait, and not for the resolver
+        };
         if let Some(due) = self.with_ledger(now, |ledger| ledger.next_alarm(now))? {
             self.arm(if due <= now { left } else { due });
         }
@@ -347,17 +356,11 @@ impl Inside {
 
     /// What follows a message: the alarm for what it made due, and the word to the fleet.
     fn after(self: &Rc<Self>, step: &Step, now: Timestamp) {
-        match (step, self.alarm.get()) {
-            (Step::Answer(Answer::Execute { .. } | Answer::Ask(_), _), _) => {
-                self.arm(now.plus(ledger::TICK)); // it finds the lease's end itself
-            }
-            // One that is not set although something is due was lost: U5 has the next request repair it.
-            (_, Alarm::For(None)) => {
-                if let Err(error) = self.repair(now) {
-                    event(Level::Error, "alarm_not_repaired", &[("error", &error)]);
-                }
-            }
-            (_, Alarm::For(Some(_)) | Alarm::NotAsked) => {}
+        if matches!(
+            step,
+            Step::Answer(Answer::Execute { .. } | Answer::Ask(_), _)
+        ) {
+            self.arm(now.plus(ledger::TICK)); // it finds the lease's end itself
         }
         self.arm_for_counts(now);
         self.register();
@@ -381,8 +384,8 @@ impl Inside {
         }
     }
 
-    /// Asks once what the alarm is set for, and again when it is overdue: then it was given up by the platform, and is set anew
-    /// when something is due.
+    /// Asks once what the alarm is set for, and again when it is overdue: then the platform has given it up. One that is not
+    /// set is set when something is due (U5).
     async fn ask_for_alarm(&self) {
         match self.alarm.get() {
             Alarm::For(Some(set)) if set.plus(ALARM_PAUSE) <= clock::now() => {
@@ -398,9 +401,26 @@ impl Inside {
                 None
             }
         };
-        if matches!(self.alarm.get(), Alarm::NotAsked) {
-            self.alarm.set(Alarm::For(set));
+        if !matches!(self.alarm.get(), Alarm::NotAsked) {
+            return;
         }
+        self.alarm.set(Alarm::For(set));
+        if set.is_none()
+            && self.is_in_use()
+            && let Err(error) = self.repair(clock::now())
+        {
+            event(Level::Error, "alarm_not_repaired", &[("error", &error)]);
+        }
+    }
+
+    /// Whether anything was ever kept here. Whoever asks an object that was never used must not make its tables.
+    fn is_in_use(&self) -> bool {
+        let tables = "SELECT 1 FROM sqlite_master WHERE name = 'meta'";
+        self.ledger.borrow().is_some()
+            || self
+                .sql
+                .exec(tables, &[])
+                .is_ok_and(|found| !found.is_empty())
     }
 
     /// Tells the fleet that this object exists, until it has answered once. Nobody waits for it.

@@ -298,11 +298,14 @@ impl Queries<'_> {
         let (digest, reference) = match &list.key {
             None => (Value::Null, Value::Null),
             Some(key) => {
-                let digest = digest_value(match OperationId::parse(key) {
-                    Some(id) if id.object == self.identity.place.object() => id.key,
+                let digest = match OperationId::parse(key) {
+                    Some(id) if id.object == self.identity.place.object() => Some(id.key),
                     Some(_of_another_object) => return None,
-                    None => KeyDigest::of(&OperationKey::parse(key).ok()?),
-                });
+                    // An origin's reference may be longer than any key.
+                    None => OperationKey::parse(key).ok().map(|key| KeyDigest::of(&key)),
+                };
+                // No digest is empty: what can be no key is found by its reference alone.
+                let digest = digest.map_or(Value::Bytes(Vec::new()), digest_value);
                 (digest, Value::Text(key.clone()))
             }
         };

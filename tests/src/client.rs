@@ -2,6 +2,7 @@
 //!
 //! Not a retrying client: a retry is a call that the test sends again.
 
+use crate::deadline::eventually_each;
 use crate::keys;
 use crate::plan::Plan;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -14,6 +15,12 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// So long is an idle connection kept: the runtime closes its end after 5 s, and a request sent at that moment is lost.
 const IDLE_MAX: Duration = Duration::from_secs(1);
+
+/// The pause between two retries: as short as a suite wants it, and long enough for some dozens at once.
+const RETRY_PAUSE: Duration = Duration::from_millis(300);
+
+/// So long may an outcome stay unknown that the next retry, or the gateway by itself, brings to an end.
+const KNOWN_MAX: Duration = Duration::from_secs(20);
 
 /// Speaks to one address, with headers that all its calls carry.
 #[derive(Debug, Clone)]
@@ -189,6 +196,26 @@ impl Call {
             "ten times no answer to {} {}: {last}",
             self.method, self.path
         );
+    }
+
+    /// Sends it again until it meets something else than an outcome that nobody knows.
+    ///
+    /// # Panics
+    /// When it has to wait for longer than any lease of a suite lasts.
+    pub async fn until_known(&self) -> Answer {
+        eventually_each(
+            RETRY_PAUSE,
+            "a retry meets something else than an unknown outcome",
+            KNOWN_MAX,
+            || async {
+                let answer = self.send().await;
+                if answer.status == 409 && answer.json()["code"] == "outcome_unknown" {
+                    return None;
+                }
+                Some(answer)
+            },
+        )
+        .await
     }
 
     /// Sends it on its own, so that the test can look at the origin meanwhile.

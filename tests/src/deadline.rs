@@ -10,7 +10,24 @@ const PAUSE: Duration = Duration::from_millis(25);
 ///
 /// # Panics
 /// When `within` has passed without one; the message names `what` was awaited.
-pub async fn eventually<T, F, R>(what: &str, within: Duration, mut ask: F) -> T
+pub async fn eventually<T, F, R>(what: &str, within: Duration, ask: F) -> T
+where
+    F: FnMut() -> R,
+    R: Future<Output = Option<T>>,
+{
+    eventually_each(PAUSE, what, within, ask).await
+}
+
+/// The same with a pause of its own: many that ask at once would be all that the gateway does.
+///
+/// # Panics
+/// As [`eventually`].
+pub async fn eventually_each<T, F, R>(
+    pause: Duration,
+    what: &str,
+    within: Duration,
+    mut ask: F,
+) -> T
 where
     F: FnMut() -> R,
     R: Future<Output = Option<T>>,
@@ -21,7 +38,7 @@ where
             return answer;
         }
         assert!(Instant::now() < deadline, "not within {within:?}: {what}");
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
     }
 }
 

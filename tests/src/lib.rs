@@ -11,9 +11,11 @@
     reason = "a harness fails by panicking, with a message that says what went wrong"
 )]
 
+pub mod attempt;
 pub mod browser;
 pub mod client;
 pub mod deadline;
+pub mod desk;
 pub mod keys;
 pub mod local;
 pub mod origin;
@@ -42,6 +44,25 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 /// Runs one test on the runtime that all tests of this process share.
 pub fn run<F: Future>(test: F) -> F::Output {
     RUNTIME.block_on(test)
+}
+
+/// Runs all of them at once, and answers what came of each, in order. The first that fails is the failure of all.
+///
+/// # Panics
+/// When one of them does.
+pub async fn at_once<F>(jobs: impl IntoIterator<Item = F>) -> Vec<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let started: Vec<_> = jobs.into_iter().map(tokio::spawn).collect();
+    let mut done = Vec::with_capacity(started.len());
+    for job in started {
+        match job.await {
+            Ok(output) => done.push(output),
+            Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+        }
+    }
+    done
 }
 
 /// The repository's root.

@@ -4,8 +4,10 @@
 //! HTTP/1.1 for the gateway. What it does with a request is written in the request ([`crate::plan`]).
 
 mod answer;
+mod probes;
 mod request;
 
+pub use answer::Bytes;
 pub use request::Seen;
 
 use crate::deadline::eventually;
@@ -38,6 +40,7 @@ struct Log {
     seen: Vec<Seen>,
     effects: Vec<Effect>,
     gates: BTreeMap<String, Arc<Semaphore>>,
+    probes: probes::Probes,
 }
 
 struct Shared {
@@ -179,6 +182,38 @@ impl Origin {
         counts
     }
 
+    /// All questions about this operation, in order. They are no requests, and no plan travels in them.
+    #[must_use]
+    pub fn probes_of(&self, operation: &str) -> Vec<Seen> {
+        self.log(|log| log.probes.of(operation))
+    }
+
+    /// What questions about this operation are answered from now on, in place of the truth.
+    pub fn answer_probes(&self, operation: &str, plan: Plan) {
+        self.log_mut(|log| log.probes.plan(operation, plan));
+    }
+
+    /// Questions about this operation are answered by the truth from now on.
+    pub fn answer_probes_truly(&self, operation: &str) {
+        self.log_mut(|log| log.probes.no_plan(operation));
+    }
+
+    /// Waits until a question about this operation has arrived.
+    pub async fn probed(&self, operation: &str) -> Seen {
+        eventually(
+            &format!("the origin is asked about {operation}"),
+            Duration::from_secs(20),
+            || async { self.probes_of(operation).into_iter().next() },
+        )
+        .await
+    }
+
+    /// The bytes of the answer to this plan, whose body must not depend on the request.
+    #[must_use]
+    pub fn answer_to(plan: &Plan) -> Bytes {
+        answer::bytes(plan, &Seen::default(), 0)
+    }
+
     /// Waits until the request with this number has arrived (and, as a rule, waits at its gate).
     pub async fn arrived(&self, number: u64) -> Seen {
         eventually(
@@ -196,6 +231,10 @@ impl Origin {
 
     fn log<T>(&self, read: impl FnOnce(&Log) -> T) -> T {
         self.shared.log(|log| read(log))
+    }
+
+    fn log_mut<T>(&self, change: impl FnOnce(&mut Log) -> T) -> T {
+        self.shared.log(change)
     }
 }
 
@@ -218,14 +257,25 @@ impl Shared {
         self.log(|log| remember(&mut log.seen, seen.clone()));
     }
 
+    // The last effect of this operation.
+    fn done(&self, operation: &str) -> Option<Effect> {
+        let of_it = |effect: &&Effect| effect.seen.header("oncegate-operation") == Some(operation);
+        self.log(|log| log.effects.iter().rev().find(of_it).cloned())
+    }
+
+    // How often this operation came, this time included.
+    fn attempts(&self, seen: &Seen) -> usize {
+        let operation = seen.header("oncegate-operation");
+        let of_it = |known: &&Seen| known.header("oncegate-operation") == operation;
+        self.log(|log| log.seen.iter().filter(of_it).count())
+    }
+
     // The effect that answers this request: its own, or the one that an earlier attempt had.
     fn effect(&self, seen: &Seen) -> Effect {
         if let (Repeats::Deduped, Some(operation)) =
             (self.repeats, seen.header("oncegate-operation"))
         {
-            let earlier =
-                |effect: &&Effect| effect.seen.header("oncegate-operation") == Some(operation);
-            if let Some(done) = self.log(|log| log.effects.iter().rev().find(earlier).cloned()) {
+            if let Some(done) = self.done(operation) {
                 return done;
             }
         }
@@ -258,9 +308,15 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
 
 // Says whether the line may carry another request.
 async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> bool {
+    if seen.header("oncegate-probe").is_some() {
+        return probes::answer(stream, seen, shared).await;
+    }
     shared.arrive(seen);
     let plan = match seen.plan() {
-        Ok(plan) => plan,
+        Ok(plan) => match plan.again {
+            Some(again) if shared.attempts(seen) > 1 => *again,
+            Some(_) | None => plan,
+        },
         Err(error) => {
             let text = format!("the origin cannot read its plan: {error}");
             return stream
@@ -273,13 +329,27 @@ async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> boo
     if plan.cut == Some(Cut::BeforeEffect) {
         return false;
     }
+    if shared.log(|log| log.probes.refuses(seen)) {
+        let text = b"this attempt was said not to have run";
+        return stream.write_all(&answer::plain(409, text)).await.is_ok();
+    }
     let done = (!plan.idle).then(|| shared.effect(seen));
     let (seen, serial) = done
         .as_ref()
         .map_or((seen, 0), |effect| (&effect.seen, effect.serial));
-    let bytes = answer::bytes(&plan, seen, serial);
+    write(stream, &plan, &answer::bytes(&plan, seen, serial)).await
+}
+
+// Says whether the line may carry another request.
+async fn write(stream: &mut TcpStream, plan: &Plan, bytes: &Bytes) -> bool {
     match plan.cut {
         Some(Cut::BeforeEffect | Cut::AfterEffect) => false,
+        Some(Cut::After(count)) => {
+            let mut all = bytes.head.clone();
+            all.extend(&bytes.body);
+            let _ = stream.write_all(&all[..count.min(all.len())]).await;
+            false
+        }
         Some(Cut::InsideHead) => {
             let _ = stream.write_all(&bytes.head[..bytes.head.len() / 2]).await;
             false
@@ -289,7 +359,7 @@ async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> boo
             let _ = stream.write_all(&bytes.body[..bytes.body.len() / 2]).await;
             false
         }
-        None => send(stream, &bytes, plan.trickle_ms).await.is_ok(),
+        None => send(stream, bytes, plan.trickle_ms).await.is_ok(),
     }
 }
 

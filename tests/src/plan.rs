@@ -36,6 +36,10 @@ pub struct Plan {
     /// The origin answers without doing its work: no effect is counted.
     #[serde(skip_serializing_if = "is_false")]
     pub idle: bool,
+    /// What every later attempt of the same operation meets in place of this: the gateway itself sends the same request
+    /// again, and so the same plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again: Option<Box<Plan>>,
 }
 
 /// The body of an answer.
@@ -66,6 +70,8 @@ pub enum Cut {
     InsideHead,
     /// After its effect, amid the body.
     InsideBody,
+    /// After its effect and this many bytes of the answer, its head counted too.
+    After(usize),
 }
 
 #[expect(
@@ -132,6 +138,19 @@ impl Plan {
         }
     }
 
+    /// Answers that the origin works on, and does nothing: the test completes in its place (L5).
+    #[must_use]
+    pub fn pending() -> Self {
+        Self::refuse(202).with_header("Oncegate-Outcome", "pending")
+    }
+
+    /// Every later attempt of the same operation meets this.
+    #[must_use]
+    pub fn then(mut self, again: Self) -> Self {
+        self.again = Some(Box::new(again));
+        self
+    }
+
     /// Adds a header to the answer.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
@@ -168,6 +187,11 @@ mod tests {
         check(&Plan::status(503), r#"{"status":503}"#);
         check(&Plan::refuse(409), r#"{"status":409,"idle":true}"#);
         check(&Plan::cut(Cut::InsideHead), r#"{"cut":"inside-head"}"#);
+        check(&Plan::cut(Cut::After(7)), r#"{"cut":{"after":7}}"#);
+        check(
+            &Plan::status(500).then(Plan::default()),
+            r#"{"status":500,"again":{}}"#,
+        );
         check(&Plan::body(Body::Binary(9)), r#"{"body":{"binary":9}}"#);
         check(
             &Plan::default().with_header("A", "b"),

@@ -35,23 +35,6 @@ fn call(session: &Session, path: &str) -> Call {
     session.client("acme").post(path).key(&key("lease"))
 }
 
-// Retries until the operation may run again; every answer before says that it must wait.
-async fn after_the_lease(call: &Call) -> Answer {
-    eventually(
-        "a retry runs once the lease is over",
-        LEASE + Duration::from_secs(10),
-        || async {
-            let answer = call.send().await;
-            if answer.status == 409 {
-                answer.assert_problem(409, "outcome_unknown", "same-key");
-                return None;
-            }
-            Some(answer)
-        },
-    )
-    .await
-}
-
 fn told(seen: &Seen, name: &str) -> String {
     seen.header(name)
         .unwrap_or_else(|| panic!("L4: the origin is not told {name}: {:?}", seen.headers))
@@ -163,7 +146,7 @@ fn a_resumed_operation_runs_again_after_the_lease_and_not_before() {
             let call = call(session, "/v1/resumed");
             let found = call.clone().plan(&plan).send().await;
             found.assert_problem(503, "outcome_unknown", "same-key");
-            let resumed = after_the_lease(&call).await;
+            let resumed = call.until_known().await;
             resumed.assert_created();
             let attempts = session.origin.seen_of(&found.operation());
             assert_eq!(attempts.len(), 2, "{plan:?}");
@@ -221,7 +204,7 @@ fn a_release_does_not_forget_an_earlier_unknown() {
             .send()
             .await
             .assert_problem(422, "idempotency_key_reused", "new-key");
-        let resumed = after_the_lease(&call).await;
+        let resumed = call.until_known().await;
         resumed.assert_created();
         let attempts = session.origin.seen_of(&found.operation());
         assert_eq!(attempts.len(), 3);

@@ -29,7 +29,7 @@ use crate::sql::{Sql, SqlError};
 use crate::sql_store::{MIGRATIONS, SqlStore};
 
 /// The most leases that one alarm turns into unknown outcomes (X5); more are left to the next, at once.
-const LEASES_MAX: usize = 200;
+pub(crate) const LEASES_MAX: usize = 200;
 /// When a retry may ask the origin again that has just been asked in vain.
 const ASKED_AGAIN: Millis = Millis::from_secs(10);
 /// How far apart alarms are while calls come.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use shared::decide::{Checkpoint, Complete, Extend, Release};
 use shared::placement::KeyDigest;
-use shared::policy::Policy;
+use shared::policy::{Policy, Route};
 use shared::record::{AttemptId, RecoveryPoint};
 use shared::scope::{OperationKey, PhaseName};
 use shared::time::Timestamp;
@@ -27,8 +27,8 @@ impl Inside {
     /// Takes one report: one transaction.
     pub(super) fn report(
         self: &Rc<Self>,
-        report: AttemptReport,
-        body: Vec<u8>,
+        mut report: AttemptReport,
+        mut body: Vec<u8>,
         now: Timestamp,
     ) -> Result<ReportAnswer, SqlError> {
         let mut bits = [0; 16];
@@ -36,43 +36,83 @@ impl Inside {
             return Ok(ReportAnswer::Superseded);
         }
         let digest = KeyDigest::from_bytes(bits);
-        if let Said::Checkpoint { name, .. } = &report.said
-            && let Some(refusal) = self.refuse_phase(name, now)?
-        {
-            return Ok(refusal);
+        let mut refusal = None;
+        match &mut report.said {
+            Said::Checkpoint { name, .. } => {
+                refusal = self.on_route(now, |route| refuse_phase(route, name))?.flatten();
+            }
+            // A2: a body over the route's cap is not kept, and the outcome is one all the same.
+            Said::Complete(outcome) => {
+                let fits = |route: &Route| body.len() <= route.outcome_body_max();
+                if !self.on_route(now, fits)?.unwrap_or(true) {
+                    outcome.omitted = Some(u64::try_from(body.len()).unwrap_or(u64::MAX));
+                    body = Vec::new();
+                }
+            }
+            Said::Extend(_) | Said::ReadPoint | Said::Release => {}
         }
         let token = report.token.0;
         let answer = self.with_ledger(now, |ledger| {
             let Some(operation) = operation(ledger, &digest, now)? else {
                 return Ok(ReportAnswer::Superseded);
             };
-            take(ledger, &operation, token, report.said, body, now)
+            match (report.said, refusal) {
+                // X1: what is wrong with a report is for those to hear who may make one.
+                (Said::Checkpoint { .. }, _) if !holds(ledger, &digest, token, now)? => {
+                    Ok(ReportAnswer::Superseded)
+                }
+                (_, Some(refusal)) => Ok(refusal),
+                (said, None) => take(ledger, &operation, token, said, body, now),
+            }
         })?;
-        self.waiters.wake(&digest);
+        if ends_waiting(&answer) {
+            self.waiters.wake(&digest);
+        }
         self.arm(now.plus(TICK));
         Ok(answer)
     }
 
-    /// A recovery point that is none of the phases that the route declares, if it declares any (L5).
-    fn refuse_phase(&self, name: &str, now: Timestamp) -> Result<Option<ReportAnswer>, SqlError> {
+    /// What the route of this object says, as it is configured now; nothing if it is not.
+    fn on_route<T>(
+        &self,
+        now: Timestamp,
+        read: impl FnOnce(&Route) -> T,
+    ) -> Result<Option<T>, SqlError> {
         let identity = self.with_ledger(now, |ledger| Ok(ledger.identity().cloned()))?;
         let Some((identity, settings)) = identity.zip(config::settings(&self.env)) else {
             return Ok(None);
         };
-        let phases = settings
-            .routes
-            .named(identity.place.route.as_str())
-            .map_or(&[][..], |route| route.phases());
-        if phases.is_empty() || phases.iter().any(|phase| phase.as_str() == name) {
-            return Ok(None);
-        }
-        let declared: Vec<&str> = phases.iter().map(PhaseName::as_str).collect();
-        let found = shared::quote::quoted(name.as_bytes());
-        Ok(Some(ReportAnswer::Refused(format!(
-            "recovery point {found} is none of the phases of its route: {}",
-            declared.join(", ")
-        ))))
+        let route = settings.routes.named(identity.place.route.as_str());
+        Ok(route.map(read))
     }
+}
+
+/// Whether those who wait for the operation have something else to be told from now on.
+const fn ends_waiting(answer: &ReportAnswer) -> bool {
+    match answer {
+        ReportAnswer::Recorded | ReportAnswer::Released | ReportAnswer::StillUnknown => true,
+        ReportAnswer::Extended(_)
+        | ReportAnswer::Saved
+        | ReportAnswer::Point(_)
+        | ReportAnswer::Superseded
+        | ReportAnswer::Ended
+        | ReportAnswer::Refused(_)
+        | ReportAnswer::Failed(_) => false,
+    }
+}
+
+/// A recovery point that is none of the phases that the route declares, if it declares any (L5).
+fn refuse_phase(route: &Route, name: &str) -> Option<ReportAnswer> {
+    let phases = route.phases();
+    if phases.is_empty() || phases.iter().any(|phase| phase.as_str() == name) {
+        return None;
+    }
+    let declared: Vec<&str> = phases.iter().map(PhaseName::as_str).collect();
+    let found = shared::quote::quoted(name.as_bytes());
+    Some(ReportAnswer::Refused(format!(
+        "recovery point {found} is none of the phases of its route: {}",
+        declared.join(", ")
+    )))
 }
 
 fn operation(
@@ -89,6 +129,17 @@ fn operation(
     Ok(key
         .zip(policy)
         .map(|(key, policy)| Operation { key, policy }))
+}
+
+/// Whether the token is that of the last attempt that was let run.
+fn holds(
+    ledger: &mut Ledger,
+    digest: &KeyDigest,
+    token: AttemptId,
+    now: Timestamp,
+) -> Result<bool, SqlError> {
+    let found = ledger.find(digest, now)?;
+    Ok(found.is_some_and(|(_, record)| record.attempt == token))
 }
 
 fn take(

@@ -208,8 +208,8 @@ fields! {
     STATUS_REASON: "statuses.reason", Both, Required, takes "the reason, as a text", "G",
         "Why.";
     PHASES: "phases", Both, Absent, takes "a list of 1 to 16 names, each 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"", "L5",
-        "The steps of the work, in their order. With them, the origin saves recovery points under these names only.";
-    REFERENCE: "reference", Both, Text("location"), takes "the name of a header", "U3, U6",
+        "The steps of the work, in their order: the names under which the origin saves recovery points.";
+    REFERENCE: "reference", Both, Text("location"), takes "the name of a header, but no cookie's", "U3, U6",
         "The header of the origin's answer whose value is kept as the origin's own reference for what it made.";
     ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\", \"probe\" or \"park\"", "U3",
         "What happens after an outcome that nobody knows; see above.";

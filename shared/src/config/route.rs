@@ -501,6 +501,7 @@ fn field_of(error: &RouteError, kind: Kind) -> &'static Field {
         RouteError::Secrets { .. } => &fields::SECRETS,
         RouteError::Tolerance { .. } => &fields::TOLERANCE,
         RouteError::Status { .. } | RouteError::SuccessNotRun { .. } => &fields::STATUSES,
+        RouteError::Reference => &fields::REFERENCE,
         RouteError::Probe => &fields::PROBE,
         RouteError::QuietWithinTimeout { .. } => &fields::PROBE_QUIET,
         RouteError::Phases { .. } => &fields::PHASES,

@@ -910,9 +910,15 @@ fn phases_and_the_reference_have_names() {
     orders(
         &json!({ "reference": "a b" }),
         &[
-            "route orders: reference: found header name \"a b\" is not 1 to 64 of the characters of RFC 9110; give the name of a header",
+            "route orders: reference: found header name \"a b\" is not 1 to 64 of the characters of RFC 9110; give the name of a header, but no cookie's",
         ],
     );
+    orders(
+        &json!({ "reference": "Set-Cookie" }),
+        &[
+            "route orders: reference: found \"set-cookie\" is never kept; give the name of a header, but no cookie's",
+        ],
+    ); // A1, X4
     let fields = json!({ "phases": ["charge", "mail"], "reference": "X-Charge-Id" });
     let parsed = route("ROUTE_stripe", &fields);
     let names: Vec<&str> = parsed.phases().iter().map(PhaseName::as_str).collect();

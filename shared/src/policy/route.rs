@@ -355,6 +355,9 @@ pub enum RouteError {
         /// The timeout found.
         timeout: Millis,
     },
+    /// A1, X4: a cookie is its first caller's alone, and no reference to what was made.
+    #[error("\"set-cookie\" is never kept")]
+    Reference,
     /// L5, X5: more phases than a piece of work has, or one twice.
     #[error("{found} phases are more than {PHASES_MAX}, or one of them is named twice")]
     Phases {
@@ -395,6 +398,8 @@ impl Route {
         check_times(&parts, &mut check);
         check_statuses(&parts.statuses, &mut check);
         check_phases(&parts.phases, &mut check);
+        let kept = parts.reference.as_str() != "set-cookie";
+        check(kept, RouteError::Reference);
         check_probe(&parts, &mut check);
         match &parts.kind {
             RouteKind::Api(api) => check_api(api, &mut check),

@@ -257,6 +257,7 @@ fn check_body(body: Body, expected: (u64, Option<&str>, bool, bool)) {
         &named(Kind::Api, OnUnknown::Park),
         &done(body, None),
         vec![],
+        &[],
         BEFORE,
     );
     let view = detail
@@ -294,7 +295,7 @@ fn bodies_are_shown_as_text_or_not_at_all() {
 fn a_detail_names_what_is_unknown_and_what_may_have_run_twice() {
     let named = named(Kind::Api, OnUnknown::Park);
     let mut lost = unknown(UnknownCause::Timeout);
-    let shown = detail(&named, &lost, vec![], BEFORE);
+    let shown = detail(&named, &lost, vec![], &[], BEFORE);
     let why = shown.unknown.map(|unknown| unknown.why);
     assert_eq!(why.as_deref(), Some("The origin did not answer in time."));
     assert_eq!(
@@ -302,6 +303,6 @@ fn a_detail_names_what_is_unknown_and_what_may_have_run_twice() {
         (Some(LEASE_END), false)
     );
     lost.unknown_before = lost.unknown(BEFORE);
-    assert!(detail(&named, &lost, vec![], BEFORE).may_have_run_twice);
+    assert!(detail(&named, &lost, vec![], &[], BEFORE).may_have_run_twice);
     assert_eq!(sentence(""), "");
 }

@@ -9,6 +9,8 @@ use crate::record::{Body, State};
 use crate::store::MemoryStore;
 use crate::time::Millis;
 
+mod unknown;
+
 const TTL: Millis = Millis::from_secs(100);
 const KEY: &str = "evt_1";
 

@@ -5,9 +5,12 @@ use crate::plan::{Body, Plan};
 use std::fmt::Write as _;
 
 /// An answer's two halves.
-pub(super) struct Bytes {
-    pub(super) head: Vec<u8>,
-    pub(super) body: Vec<u8>,
+#[derive(Debug, Clone)]
+pub struct Bytes {
+    /// The status line and the headers, with the empty line that ends them.
+    pub head: Vec<u8>,
+    /// The body as it is framed.
+    pub body: Vec<u8>,
 }
 
 /// What a plan answers to a request whose effect had this serial number (0 for none).
@@ -72,7 +75,7 @@ fn content(plan: &Plan, seen: &Seen, serial: u64) -> (Option<&'static str>, Vec<
 }
 
 // The effect's serial number makes a second run's answer differ from the first one's.
-fn ordinary(seen: &Seen, serial: u64) -> Vec<u8> {
+pub(super) fn ordinary(seen: &Seen, serial: u64) -> Vec<u8> {
     let operation = seen.header("oncegate-operation").unwrap_or_default();
     format!(
         "{}\n",

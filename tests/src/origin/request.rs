@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 const REQUEST_BYTES_MAX: usize = 16 << 20;
 
 /// Everything of one request, to be looked at afterwards.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// The request's own number (`Test-Number`, or the body's member `number`); 0 if it has none.
     pub number: u64,

@@ -9,6 +9,7 @@ fn timeout() -> Unknown {
 fn question(unknown: Unknown, until: i64, since_dispatch: u64) -> Question {
     Question {
         unknown,
+        number: unknown.number,
         until: t(until),
         since_dispatch: Millis::new(since_dispatch),
         reference: None,

@@ -56,6 +56,7 @@ fn send(number: u64, until: i64) -> Pursue {
 fn question(until: i64, since_dispatch: u64) -> Pursue {
     Pursue::Ask(Question {
         unknown: timeout(),
+        number: timeout().number,
         until: t(until),
         since_dispatch: Millis::new(since_dispatch),
         reference: None,
