@@ -107,7 +107,8 @@ impl Fleet {
     ) -> Result<FleetAnswer, SqlError> {
         let mut throttle = self.throttle.borrow_mut();
         if let Some(retry_at) = throttle.blocked_until(&open.from, now) {
-            return Ok(FleetAnswer::Throttled { retry_at });
+            let retry = retry_at.since(now);
+            return Ok(FleetAnswer::Throttled { retry });
         }
         let Some(token) = &open.token else {
             throttle.failed(&open.from, now);
@@ -115,6 +116,7 @@ impl Fleet {
         };
         let expires_at = store.open_session(open, token, now)?;
         throttle.succeeded(&open.from);
-        Ok(FleetAnswer::Opened { expires_at })
+        let life = expires_at.since(now);
+        Ok(FleetAnswer::Opened { life })
     }
 }
