@@ -155,6 +155,8 @@ impl Inside {
                     let processor = ledger.processor();
                     processor.probed(key, token, finding, Asker::Resolver, &policy, now)
                 })?;
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after("resolver-told").await;
                 Ok(())
             }
             Pursue::Nothing | Pursue::NeedsAPerson => Ok(()),
