@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 
 const PORT = Number(process.env.PORT ?? 9100);
-const LIMIT = 100_000;
+const LIMIT = 50_000; // more is declined
 const charges = new Map(); // key → the charge and how often it was asked for
 
 createServer(async (request, response) => {
