@@ -5,7 +5,7 @@
 use leptos::prelude::{document, window};
 use shared::time::Timestamp;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, HtmlInputElement, VisibilityState};
+use web_sys::{HtmlDialogElement, HtmlElement, HtmlInputElement, VisibilityState};
 
 /// Where the choice of theme is kept; `boot.js` reads it before the first paint.
 const THEME_KEY: &str = "oncegate-theme";
@@ -111,6 +111,31 @@ pub(crate) fn focus(id: &str) {
     if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         let _ = element.focus();
     }
+}
+
+/// Whether nothing that is still there has the focus.
+pub(crate) fn has_lost_focus() -> bool {
+    document()
+        .active_element()
+        .is_none_or(|element| element.tag_name() == "BODY")
+}
+
+/// Shows the dialog with this id above all else; the rest of the page rests until it is closed.
+pub(crate) fn show_dialog(id: &str) {
+    if let Some(dialog) = dialog(id) {
+        let _ = dialog.show_modal();
+    }
+}
+
+/// Closes the dialog with this id; the focus goes back to where it was.
+pub(crate) fn close_dialog(id: &str) {
+    if let Some(dialog) = dialog(id) {
+        dialog.close();
+    }
+}
+
+fn dialog(id: &str) -> Option<HtmlDialogElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
 }
 
 /// Selects the text of the field with this id.

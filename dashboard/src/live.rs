@@ -12,11 +12,11 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use serde::de::DeserializeOwned;
 use shared::time::{Millis, Timestamp};
 
 use crate::api::{self, Answer, Failure};
 use crate::browser;
+use crate::forms::Form;
 use crate::view::link;
 
 /// Between an answer and the next question.
@@ -84,7 +84,7 @@ impl<T: Send + Sync + 'static> Latest<T> {
 /// Asks `address`, now and whenever it changes, and again and again while the page can be seen.
 pub(crate) fn use_live<T>(address: Memo<String>) -> (Poll, Latest<T>)
 where
-    T: DeserializeOwned + Dated + Send + Sync + 'static,
+    T: Form + Dated + Send + Sync + 'static,
 {
     let latest = RwSignal::new(None::<T>);
     let take = move |answer: &Answer| {

@@ -14,6 +14,14 @@ use crate::view::link;
 /// How long typing must pause before the list follows it.
 const TYPING_PAUSE: Duration = Duration::from_millis(250);
 
+/// The pages, with their hooks for tests.
+const PAGES: [(&str, &str, &str); 4] = [
+    ("Overview", link::OVERVIEW, "nav-overview"),
+    ("Unknown", link::UNKNOWN, "nav-unknown"),
+    ("Operations", link::OPERATIONS, "nav-operations"),
+    ("Audit", link::AUDIT, "nav-audit"),
+];
+
 /// The bar.
 #[component]
 pub(crate) fn Header(
@@ -30,9 +38,12 @@ pub(crate) fn Header(
     /// Called to end the session.
     sign_out: Callback<()>,
 ) -> impl IntoView {
-    let current = move |active: bool| active.then_some("page");
-    let on_overview = move || current(pathname.with(|path| path == link::OVERVIEW));
-    let on_operations = move || current(pathname.with(|path| path.starts_with(link::OPERATIONS)));
+    let pages = PAGES.map(|(name, href, test)| {
+        let is_here =
+            move |path: &String| path == href || (href != link::OVERVIEW && path.starts_with(href));
+        let current = move || pathname.with(is_here).then_some("page");
+        view! { <a href=href aria-current=move || current() data-test=test>{name}</a> }.into_any()
+    });
     let shown_role = move || match role.get() {
         None => "",
         Some(Role::Viewer) => "viewer",
@@ -48,10 +59,7 @@ pub(crate) fn Header(
                 "Oncegate"
             </a>
             <nav aria-label="Pages">
-                <a href=link::OVERVIEW aria-current=move || on_overview() data-test="nav-overview">"Overview"</a>
-                <a href=link::OPERATIONS aria-current=move || on_operations() data-test="nav-operations">
-                    "Operations"
-                </a>
+                {pages.collect_view()}
             </nav>
             <Search q listing search/>
             <div class="self">

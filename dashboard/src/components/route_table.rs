@@ -9,7 +9,7 @@ use shared::wire::{Live, Overview, RouteCounts};
 use super::keyed::Keyed;
 use crate::live::Latest;
 use crate::view::age;
-use crate::view::filter::{OperationFilter, Standing};
+use crate::view::filter::{OperationFilter, Standing, UnknownFilter};
 use crate::view::number::{count, ratio};
 use crate::view::series::Series;
 
@@ -151,6 +151,13 @@ fn Row(
         move || place.with(|row| ratio(row.counts.replayed, row.counts.calls()))
     };
     let href = place.filter(None).href();
+    let stuck = place.filter(Some(Standing::Stuck)).href();
+    let unknown = UnknownFilter {
+        route: route.clone(),
+        tenant: tenant.clone(),
+        last_answer: String::new(),
+    }
+    .href();
     view! {
         <tr data-test="route-row" data-route=route.clone() data-tenant=tenant.clone()>
             <th scope="row">
@@ -161,13 +168,13 @@ fn Row(
             </td>
             <LiveCell
                 place=place.clone()
-                standing=Standing::Unknown
+                href=unknown
                 pick=|live| (live.unknown, live.unknown_oldest)
                 now
             />
             <LiveCell
                 place
-                standing=Standing::Stuck
+                href=stuck
                 pick=|live| (live.stuck, live.stuck_oldest)
                 now
             />
@@ -193,11 +200,10 @@ fn Number(number: Signal<u64>) -> impl IntoView {
 #[component]
 fn LiveCell(
     place: Place,
-    standing: Standing,
+    href: String,
     pick: fn(&Live) -> (u64, Option<Timestamp>),
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let href = place.filter(Some(standing)).href();
     let seen = Memo::new(move |_| place.with(|row| pick(&row.live)));
     let number = move || count(seen.get().0);
     let old = move || {

@@ -8,11 +8,11 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 use shared::time::Timestamp;
 use shared::wire::Overview;
 
-use crate::app::{Announcer, Names};
+use crate::app::{Announcer, Names, use_go};
 use crate::components::attention::Attention;
 use crate::components::chart::CallsChart;
 use crate::components::exceptions::Exceptions;
-use crate::components::field::Choice;
+use crate::components::field::RouteAndTenant;
 use crate::components::freshness::{Silent, Updated};
 use crate::components::living::Living;
 use crate::components::numbers::Numbers;
@@ -55,15 +55,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
 #[component]
 fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
     let names: RwSignal<Option<Names>> = expect_context();
-    let navigate = use_navigate();
-    let go = Callback::new(move |filter: OverviewFilter| {
-        let options = NavigateOptions {
-            resolve: false,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&filter.href(), options);
-    });
+    let go = use_go();
     let ranges = Range::ALL.map(|range| {
         view! {
             <a
@@ -77,40 +69,16 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
         }
         .into_any()
     });
-    let offer = move |pick: fn(&Names) -> &Vec<String>| {
-        Signal::derive(move || {
-            names.with(|names| {
-                names
-                    .as_ref()
-                    .map(|names| pick(names).clone())
-                    .unwrap_or_default()
-            })
-        })
-    };
     view! {
         <div class="ranges" role="group" aria-label="Range">{ranges.collect_view()}</div>
-        <div class="narrow" role="group" aria-label="Filters">
-            <Choice
-                label="Route"
-                test="filter-route"
-                all="All routes"
-                options=offer(|names| &names.routes)
-                value=Signal::derive(move || filter.get().route)
-                choose=Callback::new(move |route| {
-                    go.run(OverviewFilter { route, ..filter.get_untracked() });
-                })
-            />
-            <Choice
-                label="Tenant"
-                test="filter-tenant"
-                all="All tenants"
-                options=offer(|names| &names.tenants)
-                value=Signal::derive(move || filter.get().tenant)
-                choose=Callback::new(move |tenant| {
-                    go.run(OverviewFilter { tenant, ..filter.get_untracked() });
-                })
-            />
-        </div>
+        <RouteAndTenant
+            names=Signal::derive(move || names.get().unwrap_or_default())
+            route=Signal::derive(move || filter.get().route)
+            tenant=Signal::derive(move || filter.get().tenant)
+            choose=Callback::new(move |(route, tenant)| {
+                go.run(OverviewFilter { route, tenant, ..filter.get_untracked() }.href());
+            })
+        />
     }
 }
 
@@ -198,18 +166,26 @@ fn keep_names(overview: Latest<Overview>) {
 /// The tab's title counts what needs somebody, and a rise is announced.
 fn call_when_it_gets_worse(overview: Latest<Overview>) {
     let announcer: Announcer = expect_context();
-    Effect::new(move |earlier: Option<Option<(u64, u64)>>| {
-        let now = overview.with(|overview| Some((overview.live.unknown, overview.live.stuck)));
-        let (unknown, stuck) = now?;
-        browser::set_title(&match unknown + stuck {
+    Effect::new(move |earlier: Option<Option<[u64; 3]>>| {
+        let now = overview.with(|overview| {
+            let (live, settled) = (&overview.live, &overview.settled);
+            Some([live.unknown, live.needs_a_person, settled.contradictions])
+        });
+        // Stuck ones are among the unknown.
+        let [unknown, person, contradictions] = now?;
+        browser::set_title(&match unknown + contradictions {
             0 => "Overview · Oncegate".to_owned(),
             sum => format!("({sum}) Overview · Oncegate"),
         });
-        if let Some((unknown_then, stuck_then)) = earlier.flatten()
-            && (unknown > unknown_then || stuck > stuck_then)
+        let rises = |(now, then): (&u64, &u64)| now > then;
+        if let (Some(then), Some(now)) = (earlier.flatten(), now)
+            && now.iter().zip(&then).any(rises)
         {
             let unknown = plural(unknown, "unknown outcome", "unknown outcomes");
-            announcer.say(&format!("{unknown}, {stuck} stuck"));
+            let contradictions = plural(contradictions, "contradiction", "contradictions");
+            announcer.say(&format!(
+                "{unknown}, {person} need a person, {contradictions}"
+            ));
         }
         now
     });

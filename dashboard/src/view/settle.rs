@@ -156,16 +156,6 @@ pub(crate) fn act(asked: &Settlements) -> String {
     }
 }
 
-/// What became, or would become, of one operation.
-pub(crate) const fn result(word: SettlementWord) -> &'static str {
-    match word {
-        SettlementWord::Settled => "settled",
-        SettlementWord::Running => "may still run",
-        SettlementWord::NothingToSettle => "nothing to settle",
-        SettlementWord::Failed => "failed",
-    }
-}
-
 /// All that match, in words: `all 1,204 unknown after 502 of route orders and tenant acme`.
 pub(crate) fn all_that_match(matching: &Matching, total: u64) -> String {
     let mut text = format!(
