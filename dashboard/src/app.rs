@@ -10,6 +10,7 @@ use shared::wire::{Overview, Role};
 
 use crate::api::Failure;
 use crate::components::header::Header;
+use crate::kept::Kept;
 use crate::live::Clock;
 use crate::pages::audit::AuditPage;
 use crate::pages::login::LoginPage;
@@ -152,7 +153,7 @@ fn Top() -> impl IntoView {
     let query = use_query_map();
     let go = use_navigate();
     let listing = Memo::new(move |_| pathname.with(|path| path == link::OPERATIONS));
-    let filter = Memo::new(move |_| {
+    let filter = Kept::new(move |_| {
         if listing.get() {
             query.with(|query| OperationFilter::read(|name| query.get(name)))
         } else {

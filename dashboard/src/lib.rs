@@ -23,6 +23,7 @@ mod app;
 mod browser;
 mod components;
 mod forms;
+mod kept;
 mod live;
 mod pages;
 mod view;

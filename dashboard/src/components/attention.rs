@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use shared::time::Timestamp;
 use shared::wire::Overview;
 
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::age;
 use crate::view::filter::{AuditFilter, OperationFilter, OverviewFilter, Standing, UnknownFilter};
@@ -19,7 +20,7 @@ pub(crate) fn Attention(
     /// What they count.
     overview: Latest<Overview>,
     /// The route and tenant that the page is narrowed to, for the links.
-    filter: Memo<OverviewFilter>,
+    filter: Kept<OverviewFilter>,
     /// What ages are measured by.
     now: Signal<Timestamp>,
 ) -> impl IntoView {
@@ -125,7 +126,7 @@ fn Card(
     pick: fn(&Overview) -> Seen,
     link: fn(OverviewFilter) -> String,
     overview: Latest<Overview>,
-    filter: Memo<OverviewFilter>,
+    filter: Kept<OverviewFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let seen = move || overview.with(pick);

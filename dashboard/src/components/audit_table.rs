@@ -4,7 +4,17 @@ use leptos::prelude::*;
 use shared::wire::AuditEntry;
 
 use super::icon;
+use super::table::{Head, table};
+use crate::kept::Kept;
 use crate::view::{age, link, words};
+
+const HEADS: [Head; 5] = [
+    ("When (UTC)", "", ""),
+    ("What and by whom", "", ""),
+    ("Reason", "", ""),
+    ("Before → after", "", ""),
+    ("Operation", "", ""),
+];
 
 /// Whose log it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +29,7 @@ pub(crate) enum Log {
 #[component]
 pub(crate) fn AuditTable(
     /// What is shown, in its order.
-    entries: Memo<Vec<AuditEntry>>,
+    entries: Kept<Vec<AuditEntry>>,
     /// Whose it is.
     log: Log,
 ) -> impl IntoView {
@@ -29,24 +39,12 @@ pub(crate) fn AuditTable(
             rows.collect_view().into_any()
         })
     };
-    let operation =
-        (log == Log::Whole).then(|| view! { <th scope="col">"Operation"</th> }.into_any());
-    view! {
-        <div class="scroll" role="region" tabindex="0" aria-label="Audit log">
-            <table data-test="audit-table">
-                <thead>
-                    <tr>
-                        <th scope="col">"When (UTC)"</th>
-                        <th scope="col">"What and by whom"</th>
-                        {operation}
-                        <th scope="col">"Reason"</th>
-                        <th scope="col">"Before → after"</th>
-                    </tr>
-                </thead>
-                <tbody>{move || Some(rows())}</tbody>
-            </table>
-        </div>
-    }
+    let heads = match log {
+        Log::Whole => &HEADS[..],
+        Log::OneOperation => &HEADS[..HEADS.len() - 1],
+    };
+    let rows = (move || Some(rows())).into_any();
+    table("Audit log", "audit-table", None, heads, rows)
 }
 
 fn row(entry: &AuditEntry, log: Log) -> AnyView {
@@ -76,13 +74,13 @@ fn row(entry: &AuditEntry, log: Log) -> AnyView {
                 <span class="under">"by " {words::who(&entry.who).to_owned()}</span>
                 {contradicts}
             </th>
-            {operation}
             <td class="prose">{entry.reason.clone()}</td>
             <td class="prose">
                 <span class="under">{entry.before.clone()}</span>
                 "→ "
                 {entry.after.clone()}
             </td>
+            {operation}
         </tr>
     }
     .into_any()

@@ -22,5 +22,6 @@ pub(crate) mod selection;
 pub(crate) mod settle;
 pub(crate) mod state;
 pub(crate) mod status;
+pub(crate) mod table;
 pub(crate) mod timeline;
 pub(crate) mod unknown_table;

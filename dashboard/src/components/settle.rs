@@ -12,6 +12,7 @@ use super::icon;
 use crate::api::Failure;
 use crate::app::MAIN;
 use crate::browser;
+use crate::kept::Kept;
 use crate::view::settle::{self, Chosen, Form};
 use crate::view::words;
 
@@ -122,8 +123,8 @@ fn Dialog(
         event.prevent_default();
         send.run(form.with_value(|form| form.preview(&chosen)));
     };
-    let asking = Memo::new(move |_| stage.with(|stage| matches!(stage, Stage::Asking)));
-    let done = Memo::new(move |_| stage.with(|stage| matches!(stage, Stage::Done(_))));
+    let asking = Kept::new(move |_| stage.with(|stage| matches!(stage, Stage::Asking)));
+    let done = Kept::new(move |_| stage.with(|stage| matches!(stage, Stage::Done(_))));
     // Nothing has been changed yet by then, and nobody wants to type it again.
     let kept = move |event: ev::Event| {
         if asking.get_untracked() {

@@ -11,13 +11,28 @@ use shared::wire::{NextStep, OperationRow, UnknownPage, UnknownRow};
 
 use super::keyed::Keyed;
 use super::selection::Selection;
+use super::table::{Head, table};
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::number::plural;
 use crate::view::{age, link, words};
 
+const HEADS: [Head; 6] = [
+    ("Key or event id", "", ""),
+    ("For", "", "how long nobody has known"),
+    ("The origin last said", "", ""),
+    ("Tried", "", ""),
+    ("What happens next", "", ""),
+    (
+        "Point and reference",
+        "",
+        "how far the origin said it came, and its own name for what it made",
+    ),
+];
+
 /// The ids of the rows, in their order.
-pub(crate) fn rows(page: Latest<UnknownPage>, selection: Selection) -> Memo<Vec<String>> {
-    Memo::new(move |shown: Option<&Vec<String>>| {
+pub(crate) fn rows(page: Latest<UnknownPage>, selection: Selection) -> Kept<Vec<String>> {
+    Kept::new(move |shown: Option<&Vec<String>>| {
         let fresh: Vec<String> =
             page.with(|page| page.operations.iter().map(|row| row.id.clone()).collect());
         match shown {
@@ -37,11 +52,9 @@ pub(crate) fn UnknownTable(
     /// Whose operations are shown.
     page: Latest<UnknownPage>,
     /// The ids of the rows.
-    rows: Memo<Vec<String>>,
+    rows: Kept<Vec<String>>,
     /// What is chosen.
     selection: Selection,
-    /// Whether anything can be.
-    may_settle: Signal<bool>,
     /// What ages are measured by.
     now: Signal<Timestamp>,
 ) -> impl IntoView {
@@ -49,7 +62,7 @@ pub(crate) fn UnknownTable(
         let id = id.to_owned();
         view! { <Row page id selection now/> }.into_any()
     });
-    let all = Memo::new(move |_| rows.with(|rows| rows.iter().all(|id| selection.has(id))));
+    let all = Kept::new(move |_| rows.with(|rows| rows.iter().all(|id| selection.has(id))));
     let some = move || !all.get() && selection.len() > 0;
     let choose_all = move |_| {
         selection.set(if all.get_untracked() {
@@ -58,39 +71,29 @@ pub(crate) fn UnknownTable(
             rows.get_untracked()
         });
     };
-    view! {
-        <div class="scroll" role="region" tabindex="0" aria-label="Unknown outcomes">
-            <table class="list" class:viewing=move || !may_settle.get() data-test="unknown-table">
-                <thead>
-                    <tr>
-                        <td class="pick">
-                            <label>
-                                <input
-                                    type="checkbox"
-                                    aria-label="Choose all shown"
-                                    data-test="choose-all"
-                                    prop:checked=move || all.get()
-                                    prop:indeterminate=move || some()
-                                    on:change=choose_all
-                                />
-                            </label>
-                        </td>
-                        <th scope="col">"Key or event id"</th>
-                        <th scope="col" title="how long nobody has known">"For"</th>
-                        <th scope="col">"The origin last said"</th>
-                        <th scope="col">"Tried"</th>
-                        <th scope="col">"What happens next"</th>
-                        <th scope="col" title="how far the origin said it came, and its own name for what it made">
-                            "Point and reference"
-                        </th>
-                    </tr>
-                </thead>
-                <tbody>
-                    <Keyed names=rows.into() item/>
-                </tbody>
-            </table>
-        </div>
-    }
+    let first = view! {
+        <td class="pick">
+            <label>
+                <input
+                    type="checkbox"
+                    aria-label="Choose all shown"
+                    data-test="choose-all"
+                    prop:checked=move || all.get()
+                    prop:indeterminate=move || some()
+                    on:change=choose_all
+                />
+            </label>
+        </td>
+    };
+    let keyed = view! { <Keyed names=rows.into() item/> };
+    let first = Some(first.into_any());
+    table(
+        "Unknown outcomes",
+        "unknown-table",
+        first,
+        &HEADS,
+        keyed.into_any(),
+    )
 }
 
 /// A row keeps its place, and what was last known, while it is shown.
@@ -104,14 +107,14 @@ fn Row(
     let href = link::operation(&id);
     let found = {
         let id = id.clone();
-        Memo::new(move |_| {
+        Kept::new(move |_| {
             page.with(|page| page.operations.iter().find(|row| row.id == id).cloned())
         })
     };
-    let row = Memo::new(move |before: Option<&Option<OperationRow>>| {
+    let row = Kept::new(move |before: Option<&Option<OperationRow>>| {
         found.get().or_else(|| before.cloned().flatten())
     });
-    let left = Memo::new(move |_| found.with(Option::is_none));
+    let left = Kept::new(move |_| found.with(Option::is_none));
     let text = move |pick: fn(&OperationRow) -> String| {
         row.with(|row| row.as_ref().map(pick).unwrap_or_default())
     };
@@ -141,7 +144,7 @@ fn Row(
         move |_| selection.toggle(&id)
     };
     let shown_id = id.clone();
-    let chosen = Memo::new(move |_| selection.has(&id));
+    let chosen = Kept::new(move |_| selection.has(&id));
     view! {
         <tr
             data-test="unknown-row"

@@ -13,6 +13,7 @@ use crate::components::field::RouteAndTenant;
 use crate::components::freshness::{Silent, Updated};
 use crate::components::living::Living;
 use crate::components::pager::Pager;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
 use crate::view::filter::AuditFilter;
 use crate::{api, browser};
@@ -28,8 +29,8 @@ impl Dated for Page {
 pub(crate) fn AuditPage() -> impl IntoView {
     browser::set_title("Audit log · Oncegate");
     let query = use_query_map();
-    let filter = Memo::new(move |_| query.with(|query| AuditFilter::read(|name| query.get(name))));
-    let (poll, page) = use_live(Memo::new(move |_| filter.with(api::audit)));
+    let filter = Kept::new(move |_| query.with(|query| AuditFilter::read(|name| query.get(name))));
+    let (poll, page) = use_live(Kept::new(move |_| filter.with(api::audit)));
     let go = use_go();
     let ready = Arc::new(move || view! { <Content page filter/> }.into_any());
     view! {
@@ -50,9 +51,9 @@ pub(crate) fn AuditPage() -> impl IntoView {
 }
 
 #[component]
-fn Content(page: Latest<Page>, filter: Memo<AuditFilter>) -> impl IntoView {
-    let entries = Memo::new(move |_| page.with(|page| page.entries.clone()));
-    let empty = Memo::new(move |_| entries.with(Vec::is_empty));
+fn Content(page: Latest<Page>, filter: Kept<AuditFilter>) -> impl IntoView {
+    let entries = Kept::new(move |_| page.with(|page| page.entries.clone()));
+    let empty = Kept::new(move |_| entries.with(Vec::is_empty));
     let silent = Signal::derive(move || page.with(|page| u64::from(page.objects_silent)));
     let list = move || {
         if empty.get() {

@@ -17,6 +17,7 @@ use crate::components::living::{Drawing, Living};
 use crate::components::settle::{Opened, SettleButtons, SettleDialog};
 use crate::components::state::StatePill;
 use crate::components::timeline::Timeline;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
 use crate::pages::settling::{Settling, use_settling};
 use crate::view::filter::{OperationFilter, Standing};
@@ -36,7 +37,7 @@ pub(crate) fn OperationPage() -> impl IntoView {
     browser::set_title("Operation · Oncegate");
     let params = use_params_map();
     let id = move || params.with(|params| params.get("id").unwrap_or_default());
-    let (poll, detail) = use_live(Memo::new(move |_| api::operation(&id())));
+    let (poll, detail) = use_live(Kept::new(move |_| api::operation(&id())));
     let now = poll.now();
     let settling = use_settling(poll, Callback::new(|_| ()));
     let Settling {
@@ -81,7 +82,7 @@ fn Content(
 ) -> impl IntoView {
     let key = move || detail.with(|detail| detail.row.key.clone());
     Effect::new(move |_| browser::set_title(&format!("{} · Oncegate", key())));
-    let standing = Memo::new(move |_| {
+    let standing = Kept::new(move |_| {
         detail.with(|detail| Some(Standing::of(detail.row.state, detail.row.stuck)))
     });
     let since = move || {
@@ -140,8 +141,8 @@ fn Content(
 /// Why the outcome is unknown, and whether the work may have been done twice.
 #[component]
 fn Warnings(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
-    let unknown = Memo::new(move |_| detail.with(|detail| detail.unknown.clone()));
-    let twice = Memo::new(move |_| detail.with(|detail| detail.may_have_run_twice));
+    let unknown = Kept::new(move |_| detail.with(|detail| detail.unknown.clone()));
+    let twice = Kept::new(move |_| detail.with(|detail| detail.may_have_run_twice));
     view! {
         {move || unknown.get().map(|unknown| why_unknown(unknown, now))}
         {move || twice.get().then(may_have_run_twice)}
@@ -153,7 +154,7 @@ fn Warnings(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl Int
 fn ByHand(
     detail: Latest<OperationDetail>,
     settling: Settling,
-    standing: Memo<Option<Standing>>,
+    standing: Kept<Option<Standing>>,
 ) -> impl IntoView {
     let role = use_role();
     let open = Callback::new(move |settle_as: SettleAs| {
@@ -170,7 +171,7 @@ fn ByHand(
             subject,
         });
     });
-    let offered = Memo::new(move |_| {
+    let offered = Kept::new(move |_| {
         let unknown = matches!(standing.get(), Some(Standing::Unknown | Standing::Stuck));
         role.get().filter(|_| unknown)
     });
@@ -195,8 +196,8 @@ fn ByHand(
 /// What was logged of it, once there is anything.
 #[component]
 fn Logged(detail: Latest<OperationDetail>) -> impl IntoView {
-    let entries = Memo::new(move |_| detail.with(|detail| detail.log.clone()));
-    let any = Memo::new(move |_| entries.with(|entries| !entries.is_empty()));
+    let entries = Kept::new(move |_| detail.with(|detail| detail.log.clone()));
+    let any = Kept::new(move |_| entries.with(|entries| !entries.is_empty()));
     let draw = move || {
         view! {
             <section class="panel" data-test="operation-log">
@@ -331,7 +332,7 @@ fn Settled(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl Into
         let reference = detail.with(|detail| detail.reference.clone())?;
         Some(fact("Origin's reference", "reference", reference))
     };
-    let point = Memo::new(move |_| detail.with(|detail| detail.point.clone()));
+    let point = Kept::new(move |_| detail.with(|detail| detail.point.clone()));
     view! {
         {move || by()}
         {move || next()}

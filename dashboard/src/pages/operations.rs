@@ -14,6 +14,7 @@ use crate::components::living::Living;
 use crate::components::operations_table::OperationsTable;
 use crate::components::pager::Pager;
 use crate::components::status::FirstCommand;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
 use crate::view::filter::OperationFilter;
 use crate::view::link;
@@ -31,8 +32,8 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     browser::set_title("Operations · Oncegate");
     let query = use_query_map();
     let filter =
-        Memo::new(move |_| query.with(|query| OperationFilter::read(|name| query.get(name))));
-    let (poll, page) = use_live(Memo::new(move |_| filter.with(api::operations)));
+        Kept::new(move |_| query.with(|query| OperationFilter::read(|name| query.get(name))));
+    let (poll, page) = use_live(Kept::new(move |_| filter.with(api::operations)));
     let go = use_go();
     let choose = Callback::new(move |filter: OperationFilter| go.run(filter.href()));
     let now = poll.now();
@@ -50,10 +51,10 @@ pub(crate) fn OperationsPage() -> impl IntoView {
 #[component]
 fn Content(
     page: Latest<OperationPage>,
-    filter: Memo<OperationFilter>,
+    filter: Kept<OperationFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let empty = Memo::new(move |_| page.with(|page| page.operations.is_empty()));
+    let empty = Kept::new(move |_| page.with(|page| page.operations.is_empty()));
     let silent = Signal::derive(move || page.with(|page| u64::from(page.objects_silent)));
     let list = move || match (
         empty.get(),

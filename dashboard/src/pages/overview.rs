@@ -18,6 +18,7 @@ use crate::components::living::Living;
 use crate::components::numbers::Numbers;
 use crate::components::route_table::RouteTable;
 use crate::components::status::FirstCommand;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
 use crate::view::filter::{OperationFilter, OverviewFilter, Range};
 use crate::view::number::plural;
@@ -35,8 +36,8 @@ pub(crate) fn OverviewPage() -> impl IntoView {
     browser::set_title("Overview · Oncegate");
     let query = use_query_map();
     let filter =
-        Memo::new(move |_| query.with(|query| OverviewFilter::read(|name| query.get(name))));
-    let (poll, overview) = use_live(Memo::new(move |_| filter.with(api::overview)));
+        Kept::new(move |_| query.with(|query| OverviewFilter::read(|name| query.get(name))));
+    let (poll, overview) = use_live(Kept::new(move |_| filter.with(api::overview)));
     keep_names(overview);
     call_when_it_gets_worse(overview);
     let now = poll.now();
@@ -53,7 +54,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
 
 /// Range, route and tenant.
 #[component]
-fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
+fn Controls(filter: Kept<OverviewFilter>) -> impl IntoView {
     let names: RwSignal<Option<Names>> = expect_context();
     let go = use_go();
     let ranges = Range::ALL.map(|range| {
@@ -85,10 +86,10 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
 #[component]
 fn Content(
     overview: Latest<Overview>,
-    filter: Memo<OverviewFilter>,
+    filter: Kept<OverviewFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let empty = Memo::new(move |_| {
+    let empty = Kept::new(move |_| {
         let all = filter.with(|filter| filter.route.is_empty() && filter.tenant.is_empty());
         all && overview.with(|overview| overview.totals.calls() == 0 && overview.live.tracked == 0)
     });
@@ -113,7 +114,7 @@ fn Content(
 #[component]
 fn Traffic(
     overview: Latest<Overview>,
-    filter: Memo<OverviewFilter>,
+    filter: Kept<OverviewFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let navigate = use_navigate();

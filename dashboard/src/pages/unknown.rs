@@ -14,6 +14,7 @@ use crate::components::living::Living;
 use crate::components::selection::Selection;
 use crate::components::settle::{Opened, SettleButtons, SettleDialog};
 use crate::components::unknown_table::{UnknownTable, rows};
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
 use crate::pages::settling::{Settling, use_settling};
 use crate::view::filter::UnknownFilter;
@@ -34,8 +35,8 @@ pub(crate) fn UnknownPage() -> impl IntoView {
     browser::set_title("Unknown outcomes · Oncegate");
     let query = use_query_map();
     let filter =
-        Memo::new(move |_| query.with(|query| UnknownFilter::read(|name| query.get(name))));
-    let (poll, page) = use_live(Memo::new(move |_| filter.with(api::unknown)));
+        Kept::new(move |_| query.with(|query| UnknownFilter::read(|name| query.get(name))));
+    let (poll, page) = use_live(Kept::new(move |_| filter.with(api::unknown)));
     let go = use_go();
     let selection = Selection::new();
     // What was chosen in another list is not meant in this one.
@@ -79,13 +80,13 @@ pub(crate) fn UnknownPage() -> impl IntoView {
 #[component]
 fn Content(
     page: Latest<Page>,
-    filter: Memo<UnknownFilter>,
+    filter: Kept<UnknownFilter>,
     selection: Selection,
     settling: Settling,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let rows = rows(page, selection);
-    let empty = Memo::new(move |_| rows.with(Vec::is_empty));
+    let empty = Kept::new(move |_| rows.with(Vec::is_empty));
     let silent = Signal::derive(move || page.with(|page| u64::from(page.objects_silent)));
     let role = use_role();
     let may_settle = Signal::derive(move || role.get() == Some(Role::Operator));
@@ -96,9 +97,9 @@ fn Content(
         }
         view! {
             // One block, within which the bar can stay in sight.
-            <div class="acting">
+            <div class="acting" class:viewing=move || !may_settle.get()>
                 <Bar page filter rows selection settling may_settle/>
-                <UnknownTable page rows selection may_settle now/>
+                <UnknownTable page rows selection now/>
             </div>
         }
         .into_any()
@@ -135,8 +136,8 @@ fn nothing(all: bool) -> AnyView {
 
 /// What the origin last said, each with how many there are of it.
 #[component]
-fn Groups(page: Latest<Page>, filter: Memo<UnknownFilter>) -> impl IntoView {
-    let groups = Memo::new(move |_| {
+fn Groups(page: Latest<Page>, filter: Kept<UnknownFilter>) -> impl IntoView {
+    let groups = Kept::new(move |_| {
         page.with(|page| {
             let mut groups: Vec<(String, u64)> = page
                 .groups
@@ -161,7 +162,7 @@ fn Groups(page: Latest<Page>, filter: Memo<UnknownFilter>) -> impl IntoView {
     }
 }
 
-fn chip(answer: &str, number: u64, filter: Memo<UnknownFilter>) -> AnyView {
+fn chip(answer: &str, number: u64, filter: Kept<UnknownFilter>) -> AnyView {
     let label = if answer.is_empty() {
         "All"
     } else {
@@ -198,17 +199,17 @@ fn chip(answer: &str, number: u64, filter: Memo<UnknownFilter>) -> AnyView {
 #[component]
 fn Bar(
     page: Latest<Page>,
-    filter: Memo<UnknownFilter>,
-    rows: Memo<Vec<String>>,
+    filter: Kept<UnknownFilter>,
+    rows: Kept<Vec<String>>,
     selection: Selection,
     settling: Settling,
     may_settle: Signal<bool>,
 ) -> impl IntoView {
     let role = use_role();
-    let total = Memo::new(move |_| page.with(|page| page.total));
+    let total = Kept::new(move |_| page.with(|page| page.total));
     let listed = move || rows.with(|rows| u64::try_from(rows.len()).unwrap_or(u64::MAX));
     // The list is as long as it may be, all of it is chosen, and more match.
-    let offers_more = Memo::new(move |_| {
+    let offers_more = Kept::new(move |_| {
         let all = rows.with(|rows| rows.iter().all(|id| selection.has(id)));
         let matching = filter.with(UnknownFilter::matching)?;
         let more = total.get() > listed() && all && !selection.is_beyond();
