@@ -6,6 +6,7 @@ use gloo_net::http::{Request, RequestBuilder};
 use shared::wire::{Login, ProblemDocument, Session, Settlements, SettlementsDone};
 use web_sys::{AbortSignal, RequestCache};
 
+use crate::browser;
 use crate::forms::{self, Form};
 use crate::view::filter::{AuditFilter, OperationFilter, OverviewFilter, UnknownFilter};
 use crate::view::link;
@@ -126,10 +127,13 @@ pub(crate) struct Answer {
 impl Answer {
     /// Reads it as what the address is known to answer with.
     pub(crate) fn read<T: Form>(&self) -> Result<T, Failure> {
-        forms::read(&self.text).map_err(|why| Failure::Unreadable {
-            status: self.status,
-            why,
-        })
+        let value = browser::parse(&self.text).ok_or_else(|| "not JSON".to_owned());
+        value
+            .and_then(forms::read)
+            .map_err(|why| Failure::Unreadable {
+                status: self.status,
+                why,
+            })
     }
 }
 
@@ -168,10 +172,7 @@ pub(crate) async fn settle(asked: &Settlements) -> Result<SettlementsDone, Failu
 }
 
 fn written(body: serde_json::Result<String>) -> Result<String, Failure> {
-    body.map_err(|error| Failure::Unreadable {
-        status: 0,
-        why: error.to_string(),
-    })
+    body.map_err(|_never| Failure::Offline("the request could not be written".to_owned()))
 }
 
 async fn post(address: &str, body: String) -> Result<Answer, Failure> {
@@ -200,7 +201,8 @@ async fn send(request: Result<Request, gloo_net::Error>) -> Result<Answer, Failu
     if ok {
         return Ok(Answer { status, text });
     }
-    let problem: Option<Box<ProblemDocument>> = forms::read(&text).ok().map(Box::new);
+    let problem = browser::parse(&text).and_then(|value| forms::read(value).ok());
+    let problem: Option<Box<ProblemDocument>> = problem.map(Box::new);
     Err(match (status, problem) {
         (UNAUTHORIZED, problem) => Failure::SignedOut(problem),
         (_, Some(problem)) => Failure::Problem(problem),

@@ -1,11 +1,14 @@
-//! What is asked of the browser besides fetching: its clock, the address, the theme, focus.
+//! What is asked of the browser besides fetching: its clock, its parser, the address, the theme, focus.
 //!
 //! Every call gives a sensible default where a browser refuses: a closed storage is no reason not to show numbers.
 
+use js_sys::{Array, JSON, Object};
 use leptos::prelude::{document, window};
 use shared::time::Timestamp;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{HtmlDialogElement, HtmlElement, HtmlInputElement, VisibilityState};
+
+use crate::forms::Json;
 
 /// Where the choice of theme is kept; `boot.js` reads it before the first paint.
 const THEME_KEY: &str = "oncegate-theme";
@@ -98,6 +101,35 @@ pub(crate) fn take_token() -> Option<String> {
     let history = window().history().ok()?;
     let _ = history.replace_state_with_url(&history.state().ok()?, "", Some(&address()));
     Some(token)
+}
+
+/// Parses JSON; nothing when it is none.
+pub(crate) fn parse(text: &str) -> Option<Json> {
+    JSON::parse(text).ok().as_ref().map(json)
+}
+
+fn json(value: &JsValue) -> Json {
+    if let Some(text) = value.as_string() {
+        Json::Text(text)
+    } else if let Some(number) = value.as_f64() {
+        Json::Number(number)
+    } else if let Some(truth) = value.as_bool() {
+        Json::Truth(truth)
+    } else if let Some(items) = value.dyn_ref::<Array>() {
+        Json::List(items.iter().map(|item| json(&item)).collect())
+    } else if let Some(object) = value.dyn_ref::<Object>() {
+        let members = Object::entries(object);
+        let member = |pair: JsValue| {
+            let pair: Array = pair.unchecked_into();
+            (
+                pair.get(0).as_string().unwrap_or_default(),
+                json(&pair.get(1)),
+            )
+        };
+        Json::Object(members.iter().map(member).collect())
+    } else {
+        Json::Null
+    }
 }
 
 /// Names the browser's tab.

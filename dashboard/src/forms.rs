@@ -1,10 +1,10 @@
-//! Reads the gateway's forms (`shared::wire`) from JSON, with as little code for each as can be.
+//! Reads the gateway's forms (`shared::wire`), with as little code for each as can be.
 //!
-//! Serde's derived readers would be a tenth of what the browser downloads: each field of each form leaves by a way of its
-//! own when it cannot be read. Here reading always goes on to the end and notes the first fault. The fields are checked
-//! by the compiler, and what is read is held against serde's reading by the tests.
+//! Serde's derived readers and a parser would be an eighth of what the browser downloads: each field of each form leaves
+//! by a way of its own when it cannot be read, and the browser has a parser. Here reading always goes on to the end and
+//! notes the first fault. The fields are checked by the compiler, and what is read is held against serde's reading by
+//! the tests. Not here: the parsing (`browser`).
 
-use serde_json::{Map, Value};
 use shared::time::Timestamp;
 use shared::wire::{
     AnswerGroup, Attempt, AttemptEnding, AuditEntry, AuditPage, Counts, Exception, Live, NextStep,
@@ -14,9 +14,22 @@ use shared::wire::{
     UnknownView,
 };
 
-/// Reads a form; the error says which member was not as it should be.
-pub(crate) fn read<T: Form>(text: &str) -> Result<T, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+/// The largest whole number that every browser reads as it was written (2⁵³).
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// JSON, parsed.
+pub(crate) enum Json {
+    Null,
+    Truth(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Json>),
+    /// Members with their names.
+    Object(Vec<(String, Json)>),
+}
+
+/// Reads a form; the error says what was not as it should be.
+pub(crate) fn read<T: Form>(value: Json) -> Result<T, String> {
     let mut fault = Fault(None);
     let form = T::take(value, &mut fault);
     match fault.0 {
@@ -28,7 +41,7 @@ pub(crate) fn read<T: Form>(text: &str) -> Result<T, String> {
 /// What can be read.
 pub(crate) trait Form: Sized {
     /// Takes it from its value; from any other something of no meaning, and the fault is noted.
-    fn take(value: Value, fault: &mut Fault) -> Self;
+    fn take(value: Json, fault: &mut Fault) -> Self;
 }
 
 /// The first thing that was not as it should be.
@@ -42,33 +55,38 @@ impl Fault {
 
 /// An object's members.
 struct Members<'a> {
-    map: Map<String, Value>,
+    members: Vec<(String, Json)>,
     fault: &'a mut Fault,
 }
 
 impl<'a> Members<'a> {
-    fn of(value: Value, fault: &'a mut Fault) -> Self {
-        let map = if let Value::Object(map) = value {
-            map
+    fn of(value: Json, fault: &'a mut Fault) -> Self {
+        let members = if let Json::Object(members) = value {
+            members
         } else {
             fault.note("an object");
-            Map::new()
+            Vec::new()
         };
-        Self { map, fault }
+        Self { members, fault }
+    }
+
+    fn find(&mut self, name: &str) -> Option<Json> {
+        let place = self.members.iter().position(|(known, _)| known == name)?;
+        Some(self.members.swap_remove(place).1)
     }
 
     /// A member that must be there.
     fn must<T: Form>(&mut self, name: &'static str) -> T {
-        let value = self.map.remove(name);
-        if value.is_none() {
+        let value = self.find(name).unwrap_or_else(|| {
             self.fault.note(name);
-        }
-        T::take(value.unwrap_or_default(), self.fault)
+            Json::Null
+        });
+        T::take(value, self.fault)
     }
 
     /// A member that may be missing.
     fn may<T: Form + Default>(&mut self, name: &'static str) -> T {
-        match self.map.remove(name) {
+        match self.find(name) {
             Some(value) => T::take(value, self.fault),
             None => T::default(),
         }
@@ -79,7 +97,7 @@ impl<'a> Members<'a> {
 macro_rules! objects {
     ($($form:ident { $($must:ident)* $(; $($may:ident)*)? })*) => {
         $(impl Form for $form {
-            fn take(value: Value, fault: &mut Fault) -> Self {
+            fn take(value: Json, fault: &mut Fault) -> Self {
                 let mut members = Members::of(value, fault);
                 Self {
                     $($must: members.must(stringify!($must)),)*
@@ -94,11 +112,11 @@ macro_rules! objects {
 macro_rules! words {
     ($($form:ident { $first:literal $one:ident $($word:literal $other:ident)* })*) => {
         $(impl Form for $form {
-            fn take(value: Value, fault: &mut Fault) -> Self {
-                match value.as_str() {
-                    Some($first) => Self::$one,
-                    $(Some($word) => Self::$other,)*
-                    Some(_) | None => {
+            fn take(value: Json, fault: &mut Fault) -> Self {
+                match &*String::take(value, fault) {
+                    $first => Self::$one,
+                    $($word => Self::$other,)*
+                    _ => {
                         fault.note(concat!("a known ", stringify!($form)));
                         Self::$one
                     }
@@ -156,7 +174,7 @@ words! {
 }
 
 impl Form for ProblemDocument {
-    fn take(value: Value, fault: &mut Fault) -> Self {
+    fn take(value: Json, fault: &mut Fault) -> Self {
         let mut members = Members::of(value, fault);
         Self {
             type_: members.must("type"),
@@ -171,8 +189,8 @@ impl Form for ProblemDocument {
 }
 
 impl Form for String {
-    fn take(value: Value, fault: &mut Fault) -> Self {
-        if let Value::String(text) = value {
+    fn take(value: Json, fault: &mut Fault) -> Self {
+        if let Json::Text(text) = value {
             text
         } else {
             fault.note("a text");
@@ -182,30 +200,41 @@ impl Form for String {
 }
 
 impl Form for bool {
-    fn take(value: Value, fault: &mut Fault) -> Self {
-        value.as_bool().unwrap_or_else(|| {
+    fn take(value: Json, fault: &mut Fault) -> Self {
+        if let Json::Truth(truth) = value {
+            truth
+        } else {
             fault.note("true or false");
             false
-        })
+        }
     }
 }
 
-impl Form for u64 {
-    fn take(value: Value, fault: &mut Fault) -> Self {
-        value.as_u64().unwrap_or_else(|| {
-            fault.note("a whole number");
-            0
-        })
+impl Form for i64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "whole, and no larger than 2⁵³"
+    )]
+    fn take(value: Json, fault: &mut Fault) -> Self {
+        match value {
+            Json::Number(number) if number.trunc() == number && number.abs() <= WHOLE_MAX => {
+                number as Self
+            }
+            _ => {
+                fault.note("a whole number");
+                0
+            }
+        }
     }
 }
 
-/// The narrower numbers by way of the widest.
+/// The other numbers by way of this one.
 macro_rules! numbers {
-    ($($narrow:ty)*) => {
-        $(impl Form for $narrow {
-            fn take(value: Value, fault: &mut Fault) -> Self {
-                Self::try_from(u64::take(value, fault)).unwrap_or_else(|_| {
-                    fault.note("a smaller number");
+    ($($number:ty)*) => {
+        $(impl Form for $number {
+            fn take(value: Json, fault: &mut Fault) -> Self {
+                Self::try_from(i64::take(value, fault)).unwrap_or_else(|_| {
+                    fault.note("a number in range");
                     0
                 })
             }
@@ -213,27 +242,24 @@ macro_rules! numbers {
     };
 }
 
-numbers! { u16 u32 }
+numbers! { u16 u32 u64 }
 
 impl Form for Timestamp {
-    fn take(value: Value, fault: &mut Fault) -> Self {
-        Self::from_millis(value.as_i64().unwrap_or_else(|| {
-            fault.note("a moment in milliseconds");
-            0
-        }))
+    fn take(value: Json, fault: &mut Fault) -> Self {
+        Self::from_millis(Form::take(value, fault))
     }
 }
 
 impl<T: Form> Form for Option<T> {
-    fn take(value: Value, fault: &mut Fault) -> Self {
-        (!value.is_null()).then(|| T::take(value, fault))
+    fn take(value: Json, fault: &mut Fault) -> Self {
+        (!matches!(value, Json::Null)).then(|| T::take(value, fault))
     }
 }
 
 impl<T: Form> Form for Vec<T> {
-    fn take(value: Value, fault: &mut Fault) -> Self {
+    fn take(value: Json, fault: &mut Fault) -> Self {
         let mut items = Self::new();
-        if let Value::Array(values) = value {
+        if let Json::List(values) = value {
             for value in values {
                 items.push(T::take(value, fault));
             }
@@ -245,7 +271,7 @@ impl<T: Form> Form for Vec<T> {
 }
 
 impl Form for (String, String) {
-    fn take(value: Value, fault: &mut Fault) -> Self {
+    fn take(value: Json, fault: &mut Fault) -> Self {
         let pair: Vec<String> = Form::take(value, fault);
         let mut pair = pair.into_iter();
         (

@@ -116,13 +116,11 @@ pub(crate) fn who(word: &str) -> &str {
 
 /// A fragment such as problems' details, as a sentence of its own.
 pub(crate) fn sentence(fragment: &str) -> String {
-    let mut letters = fragment.trim().chars();
-    let mut sentence: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .chain(letters)
-        .collect();
+    let mut sentence = fragment.trim().to_owned();
+    // The gateway writes English; the table of all capitals is as large as a page.
+    if let Some(first) = sentence.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
     if !sentence.is_empty() && !sentence.ends_with(['.', '!', '?', ':']) {
         sentence.push('.');
     }
@@ -215,7 +213,7 @@ mod tests {
             ("", ""),
             ("no answer within 5 s", "No answer within 5 s."),
             ("Sign in again.", "Sign in again."),
-            ("\u{e4}hnlich?", "\u{c4}hnlich?"),
+            ("\u{e4}hnlich?", "\u{e4}hnlich?"),
         ] {
             assert_eq!(sentence(fragment), shown);
         }
