@@ -6,7 +6,7 @@ use js_sys::{Array, JSON, Object};
 use leptos::prelude::{document, window};
 use shared::time::Timestamp;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{HtmlDialogElement, HtmlElement, HtmlInputElement, VisibilityState};
+use web_sys::{Element, HtmlDialogElement, HtmlElement, HtmlInputElement, VisibilityState};
 
 use crate::forms::Json;
 
@@ -145,11 +145,16 @@ pub(crate) fn focus(id: &str) {
     }
 }
 
-/// Whether nothing that is still there has the focus.
+/// Whether the focus is nowhere, or within a dialog that has just been closed.
 pub(crate) fn has_lost_focus() -> bool {
     document()
         .active_element()
-        .is_none_or(|element| element.tag_name() == "BODY")
+        .and_then(|element| element.closest("body, dialog").ok().flatten())
+        .is_none_or(|around| around.tag_name() == "DIALOG" || has_focus(&around))
+}
+
+fn has_focus(element: &Element) -> bool {
+    document().active_element().as_ref() == Some(element)
 }
 
 /// Shows the dialog with this id above all else; the rest of the page rests until it is closed.

@@ -216,14 +216,14 @@ impl Form for i64 {
         reason = "whole, and no larger than 2⁵³"
     )]
     fn take(value: Json, fault: &mut Fault) -> Self {
-        match value {
-            Json::Number(number) if number.trunc() == number && number.abs() <= WHOLE_MAX => {
-                number as Self
-            }
-            _ => {
-                fault.note("a whole number");
-                0
-            }
+        if let Json::Number(number) = value
+            && number % 1.0 == 0.0
+            && number.abs() <= WHOLE_MAX
+        {
+            number as Self
+        } else {
+            fault.note("a whole number");
+            0
         }
     }
 }

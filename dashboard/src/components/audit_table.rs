@@ -75,7 +75,7 @@ fn row(entry: &AuditEntry, log: Log) -> AnyView {
                 {contradicts}
             </th>
             <td class="prose">{entry.reason.clone()}</td>
-            <td class="prose">
+            <td class="prose wide">
                 <span class="under">{entry.before.clone()}</span>
                 "→ "
                 {entry.after.clone()}

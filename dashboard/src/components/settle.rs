@@ -124,6 +124,7 @@ fn Dialog(
         send.run(form.with_value(|form| form.preview(&chosen)));
     };
     let asking = Kept::new(move |_| stage.with(|stage| matches!(stage, Stage::Asking)));
+    let has_preview = Kept::new(move |_| stage.with(|stage| matches!(stage, Stage::Previewed(..))));
     let done = Kept::new(move |_| stage.with(|stage| matches!(stage, Stage::Done(_))));
     // Nothing has been changed yet by then, and nobody wants to type it again.
     let kept = move |event: ev::Event| {
@@ -158,7 +159,7 @@ fn Dialog(
                         ></textarea>
                     </label>
                     <div class="buttons">
-                        <button type="submit" class="primary" data-test="settle-preview">"Preview"</button>
+                        <button type="submit" class:primary=move || !has_preview.get() data-test="settle-preview">"Preview"</button>
                         <button type="button" data-test="settle-cancel" on:click=move |_| browser::close_dialog(DIALOG)>
                             "Cancel"
                         </button>

@@ -216,25 +216,20 @@ fn Bar(
         more.then(|| all_that_match(&matching, total.get()))
     });
     let subject = move || {
-        let matching = filter.with(UnknownFilter::matching);
-        match (selection.is_beyond(), matching) {
-            (true, Some(matching)) => {
-                let words = all_that_match(&matching, total.get());
-                (Chosen::Matching(matching), words)
-            }
-            (_, _) => {
-                let ids = selection.ids();
-                let words = match &*ids {
-                    [one] => key_of(page, one),
-                    many => plural(
-                        u64::try_from(many.len()).unwrap_or(u64::MAX),
-                        "operation",
-                        "operations",
-                    ),
-                };
-                (Chosen::These(ids), words)
-            }
+        if selection.is_beyond()
+            && let Some(matching) = filter.with(UnknownFilter::matching)
+        {
+            let words = all_that_match(&matching, total.get());
+            return (Chosen::Matching(matching), words);
         }
+        let ids = selection.ids();
+        let words = if let [one] = &*ids {
+            key_of(page, one)
+        } else {
+            let many = u64::try_from(ids.len()).unwrap_or(u64::MAX);
+            plural(many, "operation", "operations")
+        };
+        (Chosen::These(ids), words)
     };
     let chosen = move || match (selection.len(), selection.is_beyond()) {
         (_, true) => format!("{} chosen", subject().1),

@@ -309,13 +309,13 @@ mod tests {
         };
         assert_eq!(
             all_that_match(&matching, 1_204),
-            "All 1,204 unknown after a broken line"
+            "All 1,204 unknown after broken line"
         );
         matching.route = Some("orders".to_owned());
         matching.tenant = Some("acme".to_owned());
         assert_eq!(
             all_that_match(&matching, 201),
-            "All 201 unknown after a broken line of route orders of tenant acme"
+            "All 201 unknown after broken line of route orders of tenant acme"
         );
     }
 }

@@ -64,11 +64,10 @@ pub(crate) const fn other_request(kind: RouteKind) -> &'static str {
 /// What the origin last said of an unknown operation; a status, or a word that many share.
 pub(crate) fn last_answer(word: &str) -> &str {
     match word {
-        "timeout" => "a timeout",
-        "broken-line" => "a broken line",
-        "unknown" => "the origin's \u{201c}unknown\u{201d}",
-        "silence" => "no word at all",
-        "recovery-point" => "a recovery point",
+        "broken-line" => "broken line",
+        "unknown" => "\u{201c}unknown\u{201d}",
+        "silence" => "no word",
+        "recovery-point" => "recovery point",
         other => other,
     }
 }
@@ -172,9 +171,9 @@ mod tests {
     fn every_last_answer_has_words_and_unknown_words_stay() {
         for (word, said) in [
             ("502", "502"),
-            ("timeout", "a timeout"),
-            ("broken-line", "a broken line"),
-            ("silence", "no word at all"),
+            ("timeout", "timeout"),
+            ("broken-line", "broken line"),
+            ("silence", "no word"),
             ("something-new", "something-new"),
         ] {
             assert_eq!(last_answer(word), said);
