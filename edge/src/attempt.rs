@@ -4,24 +4,25 @@
 //! It decides nothing: the object says whether the request runs, `shared::classify` what the origin's answer means. It
 //! dispatches at most once (A4), and whatever a report meets, it never claims again (L3).
 
-use shared::classify::{OriginAnswer, Verdict, classify};
 use shared::fingerprint::Fingerprint;
 use shared::placement::{OperationId, Place};
-use shared::policy::{Kind, LEASE_MARGIN, Route};
+use shared::policy::{Kind, LEASE_MARGIN, Route, Tier};
 use shared::problem::Code;
 use shared::record::{AttemptId, UnknownCause};
 use shared::scope::OperationKey;
 use shared::time::{Millis, Timestamp};
 use worker::Response;
 
+use crate::dispatch::{self, Final, Judged, Told};
 use crate::headers::{self, HeaderList};
-use crate::message::{Answer, Ask, Call, OutcomeHead, Token, VERSION};
+use crate::message::{Answer, Ask, Call, Ended, Question, Token, VERSION};
 use crate::object_client::{CallError, PATIENCE};
 use crate::origin::{self, Arrival, Dispatch};
+use crate::probing;
 use crate::respond::{self, Problem};
 use crate::site::Site;
 use crate::telemetry::{Level, event};
-use crate::{clock, entropy};
+use crate::{clock, entropy, handlers};
 
 mod answers;
 mod report;
@@ -59,8 +60,10 @@ pub(crate) struct Attempt<'a> {
 pub(crate) struct Outgoing {
     /// In upper case.
     pub(crate) method: String,
-    /// The whole address.
-    pub(crate) url: String,
+    /// The origin's address, without a slash at its end.
+    pub(crate) origin: String,
+    /// The path and the query.
+    pub(crate) target: String,
     /// The client's headers that pass.
     pub(crate) headers: HeaderList,
     /// The body.
@@ -73,6 +76,8 @@ pub(crate) struct Held {
     number: u64,
     /// Whether an attempt before this one may have run.
     took_over: bool,
+    /// How far an attempt before said it came.
+    point: Option<String>,
     /// When *begin* was sent. The lease runs at least until then and its span, by whichever clock (L2).
     since: Timestamp,
     lease: Millis,
@@ -80,36 +85,23 @@ pub(crate) struct Held {
 
 /// Takes a request from its key to its answer.
 pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
-    let Ok(token) = entropy::attempt_token() else {
-        event(Level::Error, "no_entropy", &[]);
-        return respond::internal();
-    };
-    let since = clock::now();
-    let begin = attempt.begin(token);
-    let patience = Millis::new(PATIENCE.get() + attempt.route.policy().wait().get());
-    #[cfg(feature = "testing")]
-    crate::testing::maybe_twice(&attempt, &begin, &[], "begin-twice").await;
-    match attempt.site.objects.ask(&begin, &[], patience).await {
-        Ok((
-            Answer::Execute {
-                number,
-                lease,
-                took_over,
-            },
-            _,
-        )) => {
-            let held = Held {
-                token,
-                number,
-                took_over,
-                since,
-                lease,
-            };
-            attempt.execute(held).await
-        }
-        Ok((answer, body)) => attempt.refused(answer, body),
-        Err(error) => attempt.not_begun(token, &error),
+    match attempt.begin().await {
+        Begun::Answered(response) => response,
+        Begun::NotRun => match attempt.begin().await {
+            Begun::Answered(response) => response,
+            Begun::NotRun => {
+                attempt.unknown_now("the origin was asked, and another request came in between")
+            }
+        },
     }
+}
+
+/// How far a request came at once.
+enum Begun {
+    /// To its answer.
+    Answered(Response),
+    /// The origin was asked and says that nothing ran: the request may begin anew. It has dispatched nothing yet (A4).
+    NotRun,
 }
 
 impl Attempt<'_> {
@@ -134,20 +126,102 @@ impl Attempt<'_> {
         }
     }
 
-    fn begin(&self, token: AttemptId) -> Call {
-        let wait = self.route.policy().wait();
-        self.call(Ask::Begin {
+    async fn begin(&self) -> Begun {
+        let Ok(token) = entropy::attempt_token() else {
+            event(Level::Error, "no_entropy", &[]);
+            return Begun::Answered(respond::internal());
+        };
+        let since = clock::now();
+        let (begin, request) = self.begin_call(token);
+        let patience = Millis::new(PATIENCE.get() + self.route.policy().wait().get());
+        #[cfg(feature = "testing")]
+        crate::testing::maybe_twice(self, &begin, &request, "begin-twice").await;
+        Begun::Answered(
+            match self.site.objects.ask(&begin, &request, patience).await {
+                Ok((
+                    Answer::Execute {
+                        number,
+                        lease,
+                        took_over,
+                        point,
+                    },
+                    _,
+                )) => {
+                    let held = Held {
+                        token,
+                        number,
+                        took_over,
+                        point,
+                        since,
+                        lease,
+                    };
+                    self.execute(held).await
+                }
+                Ok((Answer::Ask(question), _)) => return self.ask_origin(token, question).await,
+                Ok((answer, body)) => self.refused(answer, body),
+                Err(error) => self.not_begun(token, &error).await,
+            },
+        )
+    }
+
+    /// The message, and what the resolver would send, which follows it.
+    fn begin_call(&self, token: AttemptId) -> (Call, Vec<u8>) {
+        let Outgoing {
+            method,
+            target,
+            headers,
+            body,
+            ..
+        } = &self.outgoing;
+        let begin = self.call(Ask::Begin {
             key: self.key.clone(),
             token: Token(token),
             fingerprint: self.fingerprint,
             minted_at: self.minted_at,
-            wait: self.patience.map_or(wait, |left| left.min(wait)),
+            wait: self.wait(),
+        });
+        let kept = dispatch::to_keep(self.route, method, target, headers, body);
+        (begin, kept)
+    }
+
+    /// How long the caller waits for somebody else.
+    fn wait(&self) -> Millis {
+        let wait = self.route.policy().wait();
+        self.patience.map_or(wait, |left| left.min(wait))
+    }
+
+    /// Nobody knows what came of an attempt before: the origin is asked, and its explicit word settles it (U3).
+    async fn ask_origin(&self, token: AttemptId, question: Question) -> Begun {
+        let place = &self.place;
+        let settings = &self.site.settings;
+        let asked = probing::ask(settings, self.route, &self.id(), &place.tenant, &question).await;
+        let (finding, answer) = (asked.finding, asked.done);
+        let (key, token) = (self.key.clone(), Token(token));
+        let kept = answer.as_ref().map_or(&[][..], |answer| &answer.kept);
+        let call = self.call(Ask::Probed {
+            key,
+            token,
+            finding,
+        });
+        let told = self.site.objects.ask(&call, kept, PATIENCE).await;
+        Begun::Answered(match (told, answer) {
+            (Ok((Answer::Recorded { expires_at }, _)), Some(answer)) => {
+                respond::replay(answer.outcome.with(answer.kept), expires_at, &self.id())
+            }
+            (Ok((Answer::Released, _)), _) => return Begun::NotRun,
+            (Ok((Answer::Unknown { cause, retry }, _)), _) => {
+                self.unknown_still(cause.into(), retry)
+            }
+            (Ok(_superseded), _) => self.look().await,
+            (Err(_), _) => {
+                self.unknown_now("the origin was asked, and what it said could not be kept")
+            }
         })
     }
 
-    /// *begin* was not answered, or the object failed: nothing is sent (fail closed), and the token is given up, so
-    /// that a *begin* that still arrives claims nothing (L7).
-    fn not_begun(&self, token: AttemptId, error: &CallError) -> Response {
+    /// *begin* was not answered, or the object failed: the token is given up, so that a *begin* that still arrives claims
+    /// nothing (L7), and nothing is sent (fail closed), unless the route lets requests pass then (G).
+    async fn not_begun(&self, token: AttemptId, error: &CallError) -> Response {
         let id = self.id();
         event(
             Level::Error,
@@ -160,19 +234,50 @@ impl Attempt<'_> {
             self.call(Ask::Abandon { key, token }),
             ABANDON_SPAN,
         );
-        match error {
-            CallError::Panicked => Problem::new(
+        match (error, self.route.tier()) {
+            // A panic is a defect and no outage: the same request would meet it at each retry, and run each time.
+            (CallError::Panicked, Tier::Full | Tier::BestEffort) => Problem::new(
                 Code::Internal,
                 "the object that keeps this operation failed; nothing was sent on",
-            ),
-            CallError::Unanswered | CallError::Failed(_) => Problem::new(
-                Code::StoreUnavailable,
-                "the operation could not be claimed; nothing was sent on",
             )
-            .retry_after(Millis::from_secs(1)),
+            .about(&id)
+            .response(),
+            (CallError::Unanswered | CallError::Failed(_), Tier::BestEffort) => {
+                match self.time_within(self.route.timeout()) {
+                    Some(deadline) => self.pass_unprotected(deadline).await,
+                    None => self.store_unavailable(),
+                }
+            }
+            (CallError::Unanswered | CallError::Failed(_), Tier::Full) => self.store_unavailable(),
         }
-        .about(&id)
+    }
+
+    fn store_unavailable(&self) -> Response {
+        Problem::new(
+            Code::StoreUnavailable,
+            "the operation could not be claimed; nothing was sent on",
+        )
+        .retry_after(Millis::from_secs(1))
+        .about(&self.id())
         .response()
+    }
+
+    /// G: sends it to the origin, once (A4), under no claim. Nothing of the answer is kept, so a retry may run again. No
+    /// attempt is named, for an origin must not take it for one that it can fence.
+    async fn pass_unprotected(&self, deadline: Millis) -> Response {
+        let id = self.id();
+        event(Level::Warn, "passed_unprotected", &[("operation", &id)]);
+        let tenant = &self.place.tenant;
+        handlers::api::note(self.site, self.route, tenant, Ended::Unprotected, false);
+        match origin::send(self.dispatch(None, deadline)).await {
+            Arrival::Answered(answer) => return self.unkept(answer, Some("unprotected")),
+            Arrival::Timeout => {}
+            Arrival::BrokenLine(why) => dispatch::note_broken_line(&id.to_string(), &why),
+        }
+        handlers::passing::unanswered()
+            .about(&id)
+            .header(headers::STATUS, "unprotected")
+            .response()
     }
 
     /// Sends it to the origin, once, and reports what came of it.
@@ -180,104 +285,100 @@ impl Attempt<'_> {
         let Some(deadline) = self.time_left(&held) else {
             return self.gave_back(&held).await;
         };
+        #[cfg(feature = "testing")]
+        crate::testing::pass("before-dispatch").await;
         let sent_at = clock::now();
-        let arrival = origin::send(self.dispatch(&held, deadline)).await;
+        let arrival = origin::send(self.dispatch(Some(&held), deadline)).await;
+        #[cfg(feature = "testing")]
+        crate::testing::pass("answer-received").await;
         let latency = clock::now().since(sent_at);
-        let answer = match arrival {
-            Arrival::Answered(answer) => answer,
-            Arrival::Timeout => return self.suspend(&held, UnknownCause::Timeout, latency).await,
-            Arrival::BrokenLine(why) => {
-                event(
-                    Level::Warn,
-                    "broken_line",
-                    &[("operation", &self.id()), ("error", &why)],
-                );
-                return self.suspend(&held, UnknownCause::BrokenLine, latency).await;
+        match dispatch::judge(self.route, &self.id().to_string(), arrival) {
+            Judged::Final(done) => self.complete(&held, done, latency).await,
+            Judged::NotRun(answer) => self.release(&held, answer, latency).await,
+            Judged::Unknown { cause, reference } => {
+                self.suspend(&held, cause, reference, latency).await
             }
-        };
-        let said = answer
-            .headers
-            .iter()
-            .find(|(name, _)| name == headers::OUTCOME);
-        let judged = OriginAnswer {
-            status: answer.status,
-            outcome: said.map(|(_, value)| value.as_str()),
-        };
-        match classify(self.kind(), judged, self.route.verdict_moved(answer.status)) {
-            Verdict::Final => self.complete(&held, answer, latency).await,
-            Verdict::NotRun => self.release(&held, answer, latency).await,
-            Verdict::Unknown(cause) => self.suspend(&held, cause, latency).await,
+            Judged::Pending { reference } => self.pending(&held, reference).await,
         }
     }
 
     /// L2: what is left of the lease and of the client's patience, and no more than the route's timeout.
     fn time_left(&self, held: &Held) -> Option<Millis> {
-        let now = clock::now();
-        let lease = held.lease.saturating_sub(now.since(held.since));
-        let mut left = self.route.timeout().min(lease.saturating_sub(LEASE_MARGIN));
-        if let Some(patience) = self.patience {
-            left = left.min(patience.saturating_sub(now.since(self.site.now)));
-        }
+        let lease = held.lease.saturating_sub(clock::now().since(held.since));
+        let lease = lease.saturating_sub(LEASE_MARGIN);
+        self.time_within(self.route.timeout().min(lease))
+    }
+
+    /// What is left of the client's patience, and no more than `most`; nothing if it is not worth asking (A4).
+    fn time_within(&self, most: Millis) -> Option<Millis> {
+        let waited = clock::now().since(self.site.now);
+        let left = match self.patience {
+            Some(patience) => most.min(patience.saturating_sub(waited)),
+            None => most,
+        };
         (left >= DISPATCH_MIN).then_some(left)
     }
 
-    fn dispatch(&self, held: &Held, deadline: Millis) -> Dispatch {
-        let mut sent = self.outgoing.headers.clone();
-        // L4
-        for (name, value) in [
-            (headers::OPERATION, self.id().to_string()),
-            (headers::ATTEMPT, held.token.to_string()),
-            (headers::ATTEMPT_NUMBER, held.number.to_string()),
-            (headers::DEADLINE, deadline.get().to_string()),
-            (headers::TENANT, self.place.tenant.to_string()),
-        ] {
-            sent.push((String::from(name), value));
-        }
+    /// L4; without a claim there is no attempt to name.
+    fn dispatch(&self, held: Option<&Held>, deadline: Millis) -> Dispatch {
+        let Outgoing {
+            method,
+            origin,
+            target,
+            headers,
+            body,
+        } = &self.outgoing;
+        let told = Told {
+            operation: self.id().to_string(),
+            attempt: held.map(|held| (held.token, held.number)),
+            deadline,
+            tenant: self.place.tenant.as_str(),
+            point: held.and_then(|held| held.point.clone()),
+        };
+        let mut headers = headers.clone();
+        headers.extend(told.headers());
         Dispatch {
-            url: self.outgoing.url.clone(),
-            method: self.outgoing.method.clone(),
-            headers: sent,
-            body: self.outgoing.body.clone(),
+            url: format!("{origin}{target}"),
+            method: method.clone(),
+            headers,
+            body: body.clone(),
             deadline,
         }
     }
 
-    async fn complete(&self, held: &Held, answer: origin::Answer, latency: Millis) -> Response {
-        let heard = headers::to_caller(answer.headers);
-        let (body, omitted) = match answer.body {
-            Some(body) if body.len() <= self.route.outcome_body_max() => (Some(body), None),
-            Some(body) => {
-                let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
-                (Some(body), Some(bytes)) // A2: the first caller gets it all the same
-            }
-            None => (
-                None,
-                Some(u64::try_from(origin::ANSWER_BYTES_MAX).unwrap_or(u64::MAX)),
-            ),
-        };
-        let outcome = OutcomeHead {
-            status: answer.status,
-            headers: headers::to_record(heard.clone()),
-            omitted,
-        };
+    async fn complete(&self, held: &Held, done: Final, latency: Millis) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
+        let status = done.outcome.status;
         let call = self.call(Ask::Complete {
             key,
             token,
-            outcome,
+            outcome: done.outcome,
+            reference: done.reference,
             latency,
         });
-        let kept = if omitted.is_none() {
-            body.clone().unwrap_or_default()
-        } else {
-            Vec::new()
-        };
-        match report::report(self, held, call, kept).await {
+        match report::report(self, held, call, done.kept).await {
             Ok((Answer::Recorded { expires_at }, _)) => {
-                self.created(answer.status, &heard, body, expires_at)
+                self.created(status, &done.heard, done.body, expires_at)
             }
             Ok(_superseded) => self.look().await,
             Err(_) => self.unknown_now("the outcome could not be kept yet"),
+        }
+    }
+
+    /// The origin works on and completes by itself: its caller waits a moment, and then comes back for it (L5).
+    async fn pending(&self, held: &Held, reference: Option<String>) -> Response {
+        let (key, token) = (self.key.clone(), Token(held.token));
+        let wait = self.wait();
+        let call = self.call(Ask::Pending {
+            key,
+            token,
+            reference,
+            wait,
+        });
+        let patience = Millis::new(PATIENCE.get() + wait.get());
+        match self.site.objects.ask(&call, &[], patience).await {
+            Ok((Answer::Running { .. }, _)) | Err(_) => self.accepted(),
+            Ok((answer, body)) => self.refused(answer, body),
         }
     }
 
@@ -295,23 +396,30 @@ impl Attempt<'_> {
             // all the same, for it sends again (P3).
             Ok((Answer::Unknown { cause, retry }, _)) => match self.kind() {
                 Kind::Api => self.unknown_still(cause.into(), retry),
-                Kind::Webhook => self.not_run(answer, None),
+                Kind::Webhook => self.unkept(answer, None),
             },
             Err(_) if held.took_over && self.kind() == Kind::Api => {
                 self.unknown_now("this attempt did not run, and an earlier one may have")
             }
             // Nothing ran: that much is certain, whether the object has heard of it or not.
-            Ok((Answer::Released, _)) | Err(_) => self.not_run(answer, Some("released")),
+            Ok((Answer::Released, _)) | Err(_) => self.unkept(answer, Some("released")),
             Ok(_superseded) => self.look().await,
         }
     }
 
-    async fn suspend(&self, held: &Held, cause: UnknownCause, latency: Millis) -> Response {
+    async fn suspend(
+        &self,
+        held: &Held,
+        cause: UnknownCause,
+        reference: Option<String>,
+        latency: Millis,
+    ) -> Response {
         let (key, token) = (self.key.clone(), Token(held.token));
         let ask = Ask::Suspend {
             key,
             token,
             cause: cause.into(),
+            reference,
             latency: Some(latency),
         };
         match report::report(self, held, self.call(ask), Vec::new()).await {

@@ -9,8 +9,7 @@ use shared::placement::ObjectName;
 
 use crate::message_fleet::{FleetAnswer, FleetMessage, ListObjects, Registration};
 use crate::message_operator::{OperatorAnswer, OperatorMessage};
-use crate::object_client::CallError;
-use crate::site::Site;
+use crate::object_client::{CallError, Objects};
 use crate::telemetry::{Level, event};
 
 /// Objects asked for one answer (X5). A request may make 10,000 calls on the paid plan, but somebody waits for it:
@@ -39,14 +38,14 @@ pub(crate) struct Filter {
 
 /// Asks all objects that match. An error means that the fleet did not say which there are.
 pub(crate) async fn ask(
-    site: &Site,
+    to: &Objects,
     filter: Filter,
     question: &OperatorMessage,
 ) -> Result<Answers, CallError> {
-    let (objects, left) = objects(site, filter).await?;
+    let (objects, left) = objects(to, filter).await?;
     let mut asked = stream::iter(objects)
         .map(|object| async move {
-            let answer = ask_one(site, &object, question).await;
+            let answer = ask_one(to, &object, question).await;
             (object, answer)
         })
         .buffer_unordered(AT_ONCE);
@@ -65,7 +64,7 @@ pub(crate) async fn ask(
 
 /// Asks one object; nothing if it has no answer, which is logged.
 pub(crate) async fn ask_one(
-    site: &Site,
+    to: &Objects,
     object: &Registration,
     question: &OperatorMessage,
 ) -> Option<OperatorAnswer> {
@@ -78,11 +77,7 @@ pub(crate) async fn ask_one(
             &[("object", &object.name), ("route", route), ("error", error)],
         );
     };
-    match site
-        .objects
-        .operator::<_, OperatorAnswer>(&name, question)
-        .await
-    {
+    match to.operator::<_, OperatorAnswer>(&name, question).await {
         Ok(OperatorAnswer::Failed(error)) => {
             circumstances(&error);
             None
@@ -96,7 +91,7 @@ pub(crate) async fn ask_one(
 }
 
 /// The objects to ask, and how many more there are.
-async fn objects(site: &Site, filter: Filter) -> Result<(Vec<Registration>, u64), CallError> {
+async fn objects(to: &Objects, filter: Filter) -> Result<(Vec<Registration>, u64), CallError> {
     let Filter { tenant, route } = filter;
     let mut list = ListObjects {
         tenant,
@@ -106,7 +101,7 @@ async fn objects(site: &Site, filter: Filter) -> Result<(Vec<Registration>, u64)
     let mut objects: Vec<Registration> = Vec::new();
     loop {
         let question = FleetMessage::List(list.clone());
-        let FleetAnswer::Objects(page) = site.objects.fleet(&question).await? else {
+        let FleetAnswer::Objects(page) = to.fleet(&question).await? else {
             return Err(unexpected());
         };
         let is_last = page.objects.is_empty() || page.left == 0;

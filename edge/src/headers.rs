@@ -11,6 +11,12 @@ pub(crate) const ATTEMPT: &str = "oncegate-attempt";
 pub(crate) const ATTEMPT_NUMBER: &str = "oncegate-attempt-number";
 /// Milliseconds left, from a client (A4) and to the origin (L4).
 pub(crate) const DEADLINE: &str = "oncegate-deadline";
+/// The name of the recovery point from which an attempt may go on, to the origin (L4).
+pub(crate) const RECOVERY_POINT: &str = "oncegate-recovery-point";
+/// That the origin is asked about an operation, and not asked to do it (U3).
+pub(crate) const PROBE: &str = "oncegate-probe";
+/// The status of an outcome that an origin tells by a request of its own (L5), or when it was asked (U3).
+pub(crate) const OUTCOME_STATUS: &str = "oncegate-outcome-status";
 /// Whose operation it is, to the origin (L4).
 pub(crate) const TENANT: &str = "oncegate-tenant";
 /// What the origin says about its answer (U1).

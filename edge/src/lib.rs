@@ -7,6 +7,7 @@ mod attempt;
 mod body;
 mod clock;
 mod config;
+mod dispatch;
 mod entropy;
 mod fan_out;
 mod fleet;
@@ -16,6 +17,7 @@ mod headers;
 mod listing;
 mod login;
 mod message;
+mod message_attempt;
 mod message_fleet;
 mod message_operator;
 mod migrations;
@@ -28,6 +30,7 @@ mod object_client;
 mod object_queries;
 mod origin;
 mod overview;
+mod probing;
 mod request;
 mod respond;
 mod router;
@@ -42,7 +45,7 @@ mod throttle;
 use std::rc::Rc;
 
 use shared::problem::Code;
-use worker::{Context, Env, Request, Response, Result, event};
+use worker::{Context, Env, Request, Response, Result, ScheduleContext, ScheduledEvent, event};
 
 pub use fleet::Fleet;
 pub use object::Operations;
@@ -72,4 +75,23 @@ async fn fetch(request: Request, env: Env, context: Context) -> Result<Response>
         now: clock::now(),
     };
     Ok(router::route(inbound, &site).await)
+}
+
+/// The cron's tick: every object sees that its alarm is set, since the platform gives one up after some failures (U5).
+#[event(scheduled)]
+async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
+    let objects = Objects::of(&env);
+    let tick = message_operator::OperatorMessage::Tick;
+    let everywhere = fan_out::Filter::default();
+    match fan_out::ask(&objects, everywhere, &tick).await {
+        Ok(answers) if answers.silent == 0 => {}
+        Ok(answers) => telemetry::event(
+            telemetry::Level::Warn,
+            "ticks_unanswered",
+            &[("objects", &answers.silent)],
+        ),
+        Err(error) => {
+            telemetry::event(telemetry::Level::Error, "tick_failed", &[("error", &error)]);
+        }
+    }
 }

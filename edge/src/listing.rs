@@ -4,14 +4,17 @@
 //! page does not move when newer operations come.
 
 use shared::time::Timestamp;
-use shared::wire::{OperationPage, OperationRow};
+use shared::wire::{AuditEntry, AuditPage, OperationPage, OperationRow, UnknownPage};
 
 use crate::fan_out::Answers;
 use crate::message_operator::{ListOperations, OperatorAnswer, Position, StateFilter};
+use crate::object_queries::{PAGE_MAX, add_to_group};
 use crate::request::Inbound;
 
 /// Operations in a page (X5): some screens full.
 pub(crate) const PAGE: usize = 50;
+/// What an object is asked for: one more than is shown tells whether there is a next page.
+pub(crate) const LIMIT: u32 = 51;
 
 /// What a request's query asks for: an error names the parameter that can't be read.
 pub(crate) fn asked(inbound: &Inbound) -> Result<ListOperations, String> {
@@ -29,21 +32,81 @@ pub(crate) fn asked(inbound: &Inbound) -> Result<ListOperations, String> {
             String::from("state is none of in_progress, indeterminate, stuck and completed")
         })?),
     };
-    let before = match given("cursor") {
-        None => None,
-        Some(text) => Some(
-            position(&text).ok_or_else(|| String::from("cursor is not one of an earlier page"))?,
-        ),
-    };
     Ok(ListOperations {
-        // One more than is shown tells whether there is a next page.
-        limit: u32::try_from(PAGE + 1).unwrap_or(u32::MAX),
-        before,
+        limit: LIMIT,
+        before: place(inbound, "cursor")?,
         state,
         from: moment("from")?,
         to: moment("to")?,
         key: given("q").map(|key| String::from(key.trim())),
     })
+}
+
+/// The place in a list that a request's query names.
+pub(crate) fn place(inbound: &Inbound, name: &str) -> Result<Option<Position>, String> {
+    match inbound.parameter(name).filter(|value| !value.is_empty()) {
+        None => Ok(None),
+        Some(text) => match position(&text) {
+            Some(position) => Ok(Some(position)),
+            None => Err(format!("{name} is not one of an earlier page")),
+        },
+    }
+}
+
+/// The longest unknown of what the objects answered (U6).
+pub(crate) fn unknown(answers: Answers, now: Timestamp) -> UnknownPage {
+    let mut page = UnknownPage {
+        now: Some(now),
+        objects_silent: answers.silent,
+        ..UnknownPage::default()
+    };
+    for (_object, answer) in answers.answers {
+        if let OperatorAnswer::Unknown {
+            total,
+            rows,
+            groups,
+        } = answer
+        {
+            page.total += total;
+            page.operations.extend(rows);
+            for group in groups {
+                let (last_answer, count) = (&group.last_answer, group.count);
+                add_to_group(&mut page.groups, last_answer, count, group.oldest);
+            }
+        } else {
+            page.objects_silent = page.objects_silent.saturating_add(1);
+        }
+    }
+    page.operations
+        .sort_by(|a, b| (a.since, &a.id).cmp(&(b.since, &b.id)));
+    page.operations
+        .truncate(usize::try_from(PAGE_MAX).unwrap_or(usize::MAX));
+    page.groups
+        .sort_by(|a, b| (b.count, &a.last_answer).cmp(&(a.count, &b.last_answer)));
+    page
+}
+
+/// The newest entries of what the objects answered.
+pub(crate) fn audit(answers: Answers, now: Timestamp) -> AuditPage {
+    let mut silent = answers.silent;
+    let mut entries: Vec<AuditEntry> = Vec::new();
+    for (_object, answer) in answers.answers {
+        if let OperatorAnswer::Audit(some) = answer {
+            entries.extend(some);
+        } else {
+            silent = silent.saturating_add(1);
+        }
+    }
+    entries.sort_by(|a, b| (b.at, &b.operation).cmp(&(a.at, &a.operation)));
+    let more = entries.len() > PAGE;
+    entries.truncate(PAGE);
+    let cursor = |entry: &AuditEntry| format!("{}-{}", entry.at.as_millis(), entry.operation);
+    AuditPage {
+        now: Some(now),
+        next: entries.last().filter(|_| more).map(cursor),
+        entries,
+        objects_silent: silent,
+    }
 }
 
 /// The newest of what the objects answered, and where the next page begins.
@@ -55,6 +118,10 @@ pub(crate) fn page(answers: Answers, now: Timestamp) -> OperationPage {
             OperatorAnswer::Operations(rows) => operations.extend(rows),
             OperatorAnswer::Overview { .. }
             | OperatorAnswer::Totals { .. }
+            | OperatorAnswer::Unknown { .. }
+            | OperatorAnswer::Audit(_)
+            | OperatorAnswer::Settled { .. }
+            | OperatorAnswer::Ticked
             | OperatorAnswer::Failed(_) => silent = silent.saturating_add(1),
         }
     }
@@ -110,6 +177,7 @@ mod tests {
             since: created_at,
             attempts: 1,
             status: Some(201),
+            unknown: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! session may do is read from the configuration at each request: a token taken out of it ends its sessions.
 
 use sha2::{Digest, Sha256};
+use shared::config::Operator;
 use shared::problem::Code;
 use shared::time::{Millis, Timestamp};
 use shared::wire::{Login, Role, Session};
@@ -27,6 +28,14 @@ const LOGIN_BYTES_MAX: usize = 4 * 1024;
 /// The bytes of a session's token: 256 random bits.
 const SESSION_BYTES: usize = 32;
 const SESSION_DIGITS: usize = SESSION_BYTES * 2;
+
+/// Somebody whose token is known.
+pub(crate) struct Admitted {
+    /// What they may do.
+    pub(crate) role: Role,
+    /// Who they are, for the log of changes (U6).
+    pub(crate) name: String,
+}
 
 /// Why somebody may not do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,25 +89,23 @@ pub(crate) async fn session(
             return Err(Refusal::Unknown);
         }
     };
-    let role = role_of_digest(site, &kept.token).ok_or(Refusal::SignedOut)?;
-    if role < least {
+    let known = of_digest(site, &kept.token).ok_or(Refusal::SignedOut)?;
+    if known.role < least {
         return Err(Refusal::Forbidden(
             "this needs a token with the role operator",
         ));
     }
     Ok(Session {
-        role,
+        role: known.role,
+        name: known.name,
         expires_at: kept.expires_at,
     })
 }
 
-/// The role of the operator's token that the request carries as a bearer, for collectors of metrics.
-pub(crate) fn bearer(inbound: &Inbound, site: &Site) -> Option<Role> {
+/// Whom an operator's token that the request carries as a bearer admits, for collectors of metrics.
+pub(crate) fn bearer(inbound: &Inbound, site: &Site) -> Option<Admitted> {
     let token = bearer_token(inbound.header("authorization")?)?;
-    site.settings
-        .operator_tokens
-        .holder_of(token.as_bytes())
-        .copied()
+    of_digest(site, &digest_of(token))
 }
 
 /// A state change must come from a page of the same origin, with our header (X3).
@@ -156,7 +163,7 @@ pub(crate) async fn sign_in(inbound: Inbound, site: &Site) -> Response {
         .holder_of(login.token.as_bytes());
     let open = OpenSession {
         from,
-        token: known.map(|_role| digest_of(&login.token)),
+        token: known.map(|_operator| digest_of(&login.token)),
         session: digest_of(&token),
     };
     match site
@@ -227,13 +234,24 @@ fn unexpected() -> Refusal {
     Refusal::Unknown
 }
 
-fn role_of_digest(site: &Site, digest: &str) -> Option<Role> {
+/// Whose token has this SHA-256, in hex.
+fn of_digest(site: &Site, digest: &str) -> Option<Admitted> {
     let mut bytes = [0; 32];
     hex::decode_to_slice(digest, &mut bytes).ok()?;
-    site.settings
-        .operator_tokens
-        .holder_of_digest(&bytes)
-        .copied()
+    let known = site.settings.operator_tokens.holder_of_digest(&bytes)?;
+    Some(Admitted {
+        role: known.role,
+        name: name_of(known, digest),
+    })
+}
+
+/// A token without a name is told by the beginning of its digest, which no configured name can look like: those have no
+/// spaces.
+fn name_of(known: &Operator, digest: &str) -> String {
+    match &known.name {
+        Some(name) => name.clone(),
+        None => format!("token {}", digest.get(..8).unwrap_or_default()),
+    }
 }
 
 fn digest_of(token: &str) -> String {
@@ -338,6 +356,19 @@ mod tests {
         ] {
             assert_eq!(is_own_origin(origin, host), own, "{origin} on {host}");
         }
+    }
+
+    #[test]
+    fn who_has_no_name_is_told_by_the_digest() {
+        let named = |name: Option<&str>| {
+            let known = Operator {
+                role: Role::Operator,
+                name: name.map(String::from),
+            };
+            name_of(&known, TOKEN)
+        };
+        assert_eq!(named(Some("alice")), "alice");
+        assert_eq!(named(None), "token 00112233");
     }
 
     #[test]

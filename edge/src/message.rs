@@ -41,7 +41,7 @@ pub(crate) struct Call {
 /// What the Worker asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// May this request run?
+    /// May this request run? What the resolver would send follows the head, where the route lets it (U5).
     Begin {
         /// The operation's key.
         key: OperationKey,
@@ -62,6 +62,8 @@ pub(crate) enum Ask {
         token: Token,
         /// What is kept.
         outcome: OutcomeHead,
+        /// The origin's own name for what it made.
+        reference: Option<String>,
         /// How long the origin took.
         latency: Millis,
     },
@@ -84,8 +86,30 @@ pub(crate) enum Ask {
         token: Token,
         /// Why.
         cause: Cause,
+        /// The origin's own name for what it made.
+        reference: Option<String>,
         /// How long the origin took.
         latency: Option<Millis>,
+    },
+    /// The origin works on and completes later; the caller waits for that (L5).
+    Pending {
+        /// The operation's key.
+        key: OperationKey,
+        /// The attempt's token.
+        token: Token,
+        /// The origin's own name for what it makes.
+        reference: Option<String>,
+        /// How long the caller waits.
+        wait: Millis,
+    },
+    /// The origin was asked (U3); the body of an outcome follows the head.
+    Probed {
+        /// The operation's key.
+        key: OperationKey,
+        /// The token of the question.
+        token: Token,
+        /// What it said.
+        finding: Finding,
     },
     /// The caller gave up on *begin* and sent nothing.
     Abandon {
@@ -138,7 +162,12 @@ pub(crate) enum Answer {
         /// Whether it takes over from an attempt whose outcome is unknown.
         #[serde(default)]
         took_over: bool,
+        /// The name of the recovery point that an attempt before saved (L4).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        point: Option<String>,
     },
+    /// Ask the origin what became of it (U3).
+    Ask(Question),
     /// It is done; the body follows the head.
     Replay {
         /// What was answered the first time.
@@ -197,6 +226,35 @@ pub(crate) enum Answer {
     },
 }
 
+/// What it takes to ask an origin about an operation (U3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Question {
+    /// The last attempt that was let run: the question is about it and all before it.
+    pub(crate) number: u64,
+    /// How long nobody else asks, by the object's clock.
+    pub(crate) lease: Millis,
+    /// How long ago the origin was last sent the operation.
+    pub(crate) since_dispatch: Millis,
+    /// The origin's own name for what it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reference: Option<String>,
+    /// What the origin keeps with its recovery point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) point: Option<String>,
+}
+
+/// What an origin said when it was asked, on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Finding {
+    /// It took effect, with this outcome.
+    Final(OutcomeHead),
+    /// It did not run.
+    NotRun,
+    /// Nothing that settles it.
+    Unknown,
+}
+
 /// A token on its way: 32 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -227,10 +285,10 @@ pub(crate) enum Cause {
     Status(u16),
     /// The origin said so.
     OriginSaid,
-    /// The origin works on.
-    Pending,
     /// The lease ran out.
     LeaseRanOut,
+    /// It ended without an outcome after it had saved a recovery point.
+    Partly,
 }
 
 mod call;
@@ -264,6 +322,17 @@ impl Answer {
             },
             body,
         )
+    }
+}
+
+impl Finding {
+    /// Puts it together with the bytes that followed.
+    pub(crate) fn with(self, body: Vec<u8>) -> shared::decide::Finding {
+        match self {
+            Self::Final(outcome) => shared::decide::Finding::Final(outcome.with(body)),
+            Self::NotRun => shared::decide::Finding::NotRun,
+            Self::Unknown => shared::decide::Finding::Unknown,
+        }
     }
 }
 
@@ -303,8 +372,8 @@ impl From<UnknownCause> for Cause {
             UnknownCause::BrokenLine => Self::BrokenLine,
             UnknownCause::Status(status) => Self::Status(status),
             UnknownCause::OriginSaid => Self::OriginSaid,
-            UnknownCause::Pending => Self::Pending,
             UnknownCause::LeaseRanOut => Self::LeaseRanOut,
+            UnknownCause::Partly => Self::Partly,
         }
     }
 }
@@ -316,8 +385,8 @@ impl From<Cause> for UnknownCause {
             Cause::BrokenLine => Self::BrokenLine,
             Cause::Status(status) => Self::Status(status),
             Cause::OriginSaid => Self::OriginSaid,
-            Cause::Pending => Self::Pending,
             Cause::LeaseRanOut => Self::LeaseRanOut,
+            Cause::Partly => Self::Partly,
         }
     }
 }

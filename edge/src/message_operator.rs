@@ -1,7 +1,7 @@
 //! What the Worker asks an operations object on behalf of an operator, and what it answers: JSON inside one
 //! deployment.
 //!
-//! Not what callers' requests say to the object (`message`). Nothing here changes anything. A new Worker may talk to an
+//! Not what callers' requests say to the object (`message`). A new Worker may talk to an
 //! old object for minutes after a deploy: fields that are added later have defaults.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use shared::live::LiveState;
 use shared::metrics::Sums;
 use shared::series::{Happened, Window};
 use shared::time::Timestamp;
-use shared::wire::OperationRow;
+use shared::wire::{AnswerGroup, AuditEntry, GivenOutcome, OperationRow, SettlementResult};
 
 /// A question to one object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,63 @@ pub(crate) enum OperatorMessage {
     Totals,
     /// A page of operations, newest first.
     List(ListOperations),
+    /// What nobody knows, longest unknown first.
+    Unknown {
+        /// Only what the origin last answered with this.
+        last_answer: Option<String>,
+    },
+    /// What was settled and what came late, newest first.
+    Audit {
+        /// Only what is older than this place in the log.
+        before: Option<Position>,
+        /// At most this many.
+        limit: u32,
+    },
+    /// Settle some; the only one that changes anything.
+    Settle(SettleMany),
+    /// See that the alarm is set.
+    Tick,
+}
+
+/// What to settle, and how (U6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SettleMany {
+    /// Which: their ids.
+    #[serde(default)]
+    pub(crate) operations: Vec<String>,
+    /// Or all that the origin last answered with this.
+    #[serde(default)]
+    pub(crate) last_answer: Option<String>,
+    /// How.
+    pub(crate) order: Order,
+    /// Why.
+    pub(crate) reason: String,
+    /// The operator's name.
+    pub(crate) operator: String,
+    /// Whether nothing changes.
+    pub(crate) preview: Preview,
+}
+
+/// How an operation is settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// It took effect, with this outcome.
+    Succeeded(GivenOutcome),
+    /// It did not happen.
+    DidNotHappen,
+    /// It may run once more.
+    TryAgain,
+}
+
+/// Whether a settlement is only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Preview {
+    /// Nothing changes.
+    Only,
+    /// It is done.
+    No,
 }
 
 /// Which operations to list.
@@ -91,6 +148,26 @@ pub(crate) enum OperatorAnswer {
     },
     /// To `List`, newest first.
     Operations(Vec<OperationRow>),
+    /// To `Unknown`.
+    Unknown {
+        /// How many match.
+        total: u64,
+        /// The longest unknown of them.
+        rows: Vec<OperationRow>,
+        /// All, by what the origin last answered.
+        groups: Vec<AnswerGroup>,
+    },
+    /// To `Audit`, newest first.
+    Audit(Vec<AuditEntry>),
+    /// To `Settle`.
+    Settled {
+        /// What became of each.
+        results: Vec<SettlementResult>,
+        /// Whether more match.
+        more: bool,
+    },
+    /// To `Tick`.
+    Ticked,
     /// The store failed; why, for the log.
     Failed(String),
 }
@@ -133,6 +210,19 @@ mod tests {
             r#"{"overview":{"window":{"first_minute":7,"step_minutes":15,"steps":96}}}"#,
         );
         check(&OperatorMessage::Totals, r#""totals""#);
+        check(&OperatorMessage::Tick, r#""tick""#);
+        let settle = SettleMany {
+            operations: vec![String::from("op_1")],
+            last_answer: None,
+            order: Order::DidNotHappen,
+            reason: String::from("seen"),
+            operator: String::from("alice"),
+            preview: Preview::Only,
+        };
+        check(
+            &OperatorMessage::Settle(settle),
+            r#"{"settle":{"operations":["op_1"],"last_answer":null,"order":"did_not_happen","reason":"seen","operator":"alice","preview":"only"}}"#,
+        );
         let created_at = Timestamp::from_millis(5);
         let list = ListOperations {
             limit: 50,

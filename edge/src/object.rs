@@ -1,9 +1,9 @@
 //! The operations object: it keeps the operations of one (tenant, route, shard).
 //!
 //! A message is decoded, taken in one synchronous section (`ledger`), and answered once that is durable. The object never
-//! waits for an origin; who must wait for a running twin waits here, on a channel of its own. Its alarm saves
-//! sums, turns leases that ran out into unknown outcomes and sweeps what has expired. A panic is the caller's
-//! 500, and the object lives on: it reads its tables anew.
+//! waits for an origin on a caller's behalf; who must wait for a running twin waits here, on a channel of its own. Its
+//! alarm saves sums, turns leases that ran out into unknown outcomes, lets the resolver set out and sweeps what has
+//! expired. A panic is the caller's 500, and the object lives on: it reads its tables anew.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
@@ -11,14 +11,16 @@ use std::rc::Rc;
 
 use shared::json;
 use shared::placement::KeyDigest;
+use shared::resolver::Pace;
 use shared::time::{Millis, Timestamp};
 use worker::{DurableObject, Env, Request, Response, Result, State, durable_object};
 
 use crate::body::{self, Body};
 use crate::clock;
 use crate::message::{self, Answer, Ask, Call};
+use crate::message_attempt::ReportAnswer;
 use crate::message_fleet::{FleetAnswer, FleetMessage, Registration};
-use crate::message_operator::OperatorAnswer;
+use crate::message_operator::{OperatorAnswer, OperatorMessage};
 use crate::object_client::Objects;
 use crate::object_queries;
 use crate::sql::{Sql, SqlError};
@@ -28,6 +30,9 @@ mod counts;
 mod fingerprints;
 mod identity;
 mod ledger;
+mod reports;
+mod resolver;
+mod settling;
 mod sweep;
 mod waiters;
 
@@ -56,6 +61,10 @@ pub(crate) struct Inside {
     waiters: Waiters,
     alarm: Cell<Alarm>,
     registering: Cell<bool>,
+    /// How fast the resolver goes.
+    pace: Cell<Pace>,
+    /// How much of the resolver's is on its way to the origin.
+    on_their_way: Cell<usize>,
 }
 
 /// What is known of the alarm.
@@ -82,6 +91,8 @@ impl DurableObject for Operations {
             waiters: Waiters::default(),
             alarm: Cell::new(Alarm::NotAsked),
             registering: Cell::new(false),
+            pace: Cell::default(),
+            on_their_way: Cell::new(0),
         };
         Self {
             inside: Rc::new(inside),
@@ -98,8 +109,27 @@ impl DurableObject for Operations {
         };
         match request.path().as_str() {
             "/message" => inside.message(&bytes).await,
-            "/operator" => inside.operator(&bytes),
+            "/operator" => {
+                #[cfg(feature = "testing")]
+                let place = crate::testing::place_of_order(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_before(place).await;
+                let answered = inside.operator(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after(place).await;
+                answered
+            }
             "/detail" => inside.detail(&bytes),
+            "/attempt" => {
+                #[cfg(feature = "testing")]
+                let place = crate::testing::place_of_report(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_before(place).await;
+                let answered = inside.attempt(&bytes);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after(place).await;
+                answered
+            }
             #[cfg(feature = "testing")]
             path => crate::testing::in_object(inside, path),
             #[cfg(not(feature = "testing"))]
@@ -108,6 +138,8 @@ impl DurableObject for Operations {
     }
 
     async fn alarm(&self) -> Result<Response> {
+        #[cfg(feature = "testing")]
+        crate::testing::pass_before("prune").await;
         let now = clock::now();
         let inside = &self.inside;
         inside.alarm.set(Alarm::For(None)); // this one is spent
@@ -121,6 +153,8 @@ impl DurableObject for Operations {
             event(Level::Error, "alarm_failed", &[("error", &error)]);
             inside.arm(now.plus(ALARM_PAUSE));
         }
+        #[cfg(feature = "testing")]
+        crate::testing::pass_after("prune").await;
         Response::empty()
     }
 }
@@ -169,17 +203,24 @@ impl Inside {
         #[cfg(feature = "testing")]
         crate::testing::before_taking(&call)?;
         #[cfg(feature = "testing")]
+        let place = crate::testing::place_of(&call.ask);
+        #[cfg(feature = "testing")]
+        crate::testing::pass_before(place).await;
+        #[cfg(feature = "testing")]
         let (fault, is_begin, is_complete) = (
             call.fault.clone(),
             matches!(call.ask, Ask::Begin { .. }),
             matches!(call.ask, Ask::Complete { .. }),
         );
         let (settles, waiting) = (settled_by(&call.ask), Waiting::of(&call));
+        self.heard(&call.ask, now);
         let step = self.with_ledger(now, |ledger| ledger.take(call, body, now))?;
         if let Some(operation) = settles {
             self.waiters.wake(&operation);
         }
         self.after(&step, now);
+        #[cfg(feature = "testing")]
+        crate::testing::pass_after(place).await;
         #[cfg(feature = "testing")]
         crate::testing::before_answering(fault.as_deref(), is_begin, is_complete).await;
         match (step, waiting) {
@@ -198,12 +239,45 @@ impl Inside {
         }
     }
 
-    fn operator(&self, bytes: &[u8]) -> Result<Response> {
+    /// What an origin reports about its running attempt.
+    fn attempt(self: &Rc<Self>, bytes: &[u8]) -> Result<Response> {
+        let answer = match message::decode(bytes) {
+            Ok((report, body)) => self
+                .report(report, body, clock::now())
+                .unwrap_or_else(|error| {
+                    event(Level::Error, "report_failed", &[("error", &error)]);
+                    ReportAnswer::Failed(error.to_string())
+                }),
+            Err(unreadable) => ReportAnswer::Failed(unreadable.0),
+        };
+        Response::from_json(&answer)
+    }
+
+    fn operator(self: &Rc<Self>, bytes: &[u8]) -> Result<Response> {
         let message = match json::read(bytes) {
             Ok(message) => message,
             Err(error) => return Response::error(error.to_string(), 400),
         };
         let now = clock::now();
+        match &message {
+            OperatorMessage::Settle(order) => {
+                let settled = self.settle(order, now);
+                let answer =
+                    settled.unwrap_or_else(|error| OperatorAnswer::Failed(error.to_string()));
+                return Response::from_json(&answer);
+            }
+            OperatorMessage::Tick => {
+                let repaired = self.repair(now).map(|()| OperatorAnswer::Ticked);
+                let answer =
+                    repaired.unwrap_or_else(|error| OperatorAnswer::Failed(error.to_string()));
+                return Response::from_json(&answer);
+            }
+            OperatorMessage::Overview { .. }
+            | OperatorMessage::Totals
+            | OperatorMessage::List(_)
+            | OperatorMessage::Unknown { .. }
+            | OperatorMessage::Audit { .. } => {}
+        }
         let identity = self.with_ledger(now, |ledger| Ok(ledger.identity().cloned()));
         let answer = match identity {
             Ok(Some(identity)) => object_queries::answer(&self.sql, message, &identity, now),
@@ -229,22 +303,32 @@ impl Inside {
         }
     }
 
-    fn on_alarm(&self, now: Timestamp) -> std::result::Result<(), SqlError> {
-        let (unknown, due) = self.with_ledger(now, |ledger| ledger.alarm(now))?;
+    fn on_alarm(self: &Rc<Self>, now: Timestamp) -> std::result::Result<(), SqlError> {
+        let unknown = self.with_ledger(now, |ledger| ledger.alarm(now))?;
         for operation in &unknown {
             self.waiters.wake(operation);
         }
         self.waiters.tidy();
-        if let Some(due) = due {
-            self.arm(due);
+        let left = self.resolve(now)?;
+        if let Some(due) = self.with_ledger(now, |ledger| ledger.next_alarm(now))? {
+            self.arm(if due <= now { left } else { due });
         }
         Ok(())
     }
 
     /// What follows a message: the alarm for what it made due, and the word to the fleet.
     fn after(self: &Rc<Self>, step: &Step, now: Timestamp) {
-        if matches!(step, Step::Answer(Answer::Execute { .. }, _)) {
-            self.arm(now.plus(ledger::TICK)); // it finds the lease's end itself
+        match (step, self.alarm.get()) {
+            (Step::Answer(Answer::Execute { .. } | Answer::Ask(_), _), _) => {
+                self.arm(now.plus(ledger::TICK)); // it finds the lease's end itself
+            }
+            // One that is not set although something is due was lost: U5 has the next request repair it.
+            (_, Alarm::For(None)) => {
+                if let Err(error) = self.repair(now) {
+                    event(Level::Error, "alarm_not_repaired", &[("error", &error)]);
+                }
+            }
+            (_, Alarm::For(Some(_)) | Alarm::NotAsked) => {}
         }
         self.arm_for_counts(now);
         self.register();
@@ -268,11 +352,15 @@ impl Inside {
         }
     }
 
-    /// Asks once what the alarm is set for. One that is overdue was given up by the platform and is set anew when something
-    /// is due.
+    /// Asks once what the alarm is set for, and again when it is overdue: then it was given up by the platform, and is set anew
+    /// when something is due.
     async fn ask_for_alarm(&self) {
-        if !matches!(self.alarm.get(), Alarm::NotAsked) {
-            return;
+        match self.alarm.get() {
+            Alarm::For(Some(set)) if set.plus(ALARM_PAUSE) <= clock::now() => {
+                self.alarm.set(Alarm::NotAsked);
+            }
+            Alarm::For(_) => return,
+            Alarm::NotAsked => {}
         }
         let set = match self.sql.alarm().await {
             Ok(set) => set.filter(|at| at.plus(ALARM_PAUSE) > clock::now()),
@@ -348,7 +436,12 @@ fn settled_by(ask: &Ask) -> Option<KeyDigest> {
         Ask::Complete { key, .. }
         | Ask::Release { key, .. }
         | Ask::Suspend { key, .. }
+        | Ask::Probed { key, .. }
         | Ask::Abandon { key, .. } => Some(KeyDigest::of(key)),
-        Ask::Begin { .. } | Ask::Look { .. } | Ask::Status { .. } | Ask::Note { .. } => None,
+        Ask::Begin { .. }
+        | Ask::Pending { .. }
+        | Ask::Look { .. }
+        | Ask::Status { .. }
+        | Ask::Note { .. } => None,
     }
 }

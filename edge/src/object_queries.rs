@@ -1,4 +1,4 @@
-//! What an operations object tells an operator of its records and counts: reads only.
+//! What an operations object tells an operator of its records, its counts and its log: reads only.
 //!
 //! Not the record's own form of showing itself (`shared::present`), nor the sums' arithmetic (`shared::series`). A
 //! list reads all rows of a table, because reading costs a thousandth of what an index over the time of the first
@@ -6,6 +6,7 @@
 
 use std::fmt::Display;
 
+use shared::audit::Entry;
 use shared::json;
 use shared::live::LiveState;
 use shared::metrics::Sums;
@@ -16,7 +17,7 @@ use shared::scope::OperationKey;
 use shared::series::{Happened, Window};
 use shared::stored;
 use shared::time::Timestamp;
-use shared::wire::{OperationDetail, OperationRow, OperationState, OtherFingerprint};
+use shared::wire::{AnswerGroup, OperationDetail, OperationRow, OperationState, OtherFingerprint};
 
 use crate::message_operator::{
     ListOperations, OperatorAnswer, OperatorMessage, Position, StateFilter,
@@ -44,6 +45,10 @@ pub(crate) fn answer(
         OperatorMessage::Overview { window } => queries.overview(window),
         OperatorMessage::Totals => queries.totals(),
         OperatorMessage::List(list) => queries.list(&list).map(OperatorAnswer::Operations),
+        OperatorMessage::Unknown { last_answer } => queries.unknown(last_answer.as_deref()),
+        OperatorMessage::Audit { before, limit } => queries.audit(before.as_ref(), limit),
+        // They change something or nothing, and are not questions to the tables.
+        OperatorMessage::Settle(_) | OperatorMessage::Tick => Ok(OperatorAnswer::Ticked),
     };
     answered.unwrap_or_else(|error| OperatorAnswer::Failed(error.to_string()))
 }
@@ -56,6 +61,31 @@ pub(crate) fn detail(
     now: Timestamp,
 ) -> Result<Option<OperationDetail>, SqlError> {
     Queries { sql, identity, now }.detail(id)
+}
+
+/// Up to `limit` of the operations whose outcome is unknown after this last answer, longest unknown first.
+pub(crate) fn unknown_digests(
+    sql: &Sql,
+    last_answer: &str,
+    limit: usize,
+    identity: &Identity,
+    now: Timestamp,
+) -> Result<Vec<KeyDigest>, SqlError> {
+    let mut unknown = Queries { sql, identity, now }.unknown_records()?;
+    unknown.retain(|found| found.last_answer == last_answer);
+    let digest = |found: UnknownRecord| {
+        let key = OperationKey::parse(&found.key).map_err(SqlError::unreadable)?;
+        Ok(KeyDigest::of(&key))
+    };
+    unknown.into_iter().take(limit).map(digest).collect()
+}
+
+/// An operation whose outcome is unknown.
+struct UnknownRecord {
+    key: String,
+    record: Record,
+    since: Timestamp,
+    last_answer: String,
 }
 
 struct Queries<'a> {
@@ -142,6 +172,81 @@ impl Queries<'_> {
         Ok(rows)
     }
 
+    /// All whose outcome is unknown, longest unknown first.
+    fn unknown_records(&self) -> Result<Vec<UnknownRecord>, SqlError> {
+        let open = "SELECT key, record FROM open_operations LIMIT ?";
+        let mut unknown = Vec::new();
+        for row in &self.sql.exec(open, &[Value::Integer(OPEN_MAX)])? {
+            let Some(record) = self.readable(row, 1)? else {
+                continue;
+            };
+            if let Some(found) = record.unknown(self.now) {
+                unknown.push(UnknownRecord {
+                    key: row.text(0)?,
+                    record,
+                    since: found.since,
+                    last_answer: present::last_answer(found.cause),
+                });
+            }
+        }
+        unknown.sort_by_key(|found| found.since);
+        Ok(unknown)
+    }
+
+    fn unknown(&self, last_answer: Option<&str>) -> Result<OperatorAnswer, SqlError> {
+        let mut unknown = self.unknown_records()?;
+        let mut groups: Vec<AnswerGroup> = Vec::new();
+        for found in &unknown {
+            add_to_group(&mut groups, &found.last_answer, 1, found.since);
+        }
+        unknown.retain(|found| last_answer.is_none_or(|wanted| found.last_answer == wanted));
+        let total = u64::try_from(unknown.len()).unwrap_or(u64::MAX);
+        let page = usize::try_from(PAGE_MAX).unwrap_or(usize::MAX);
+        let rows = unknown.iter().take(page);
+        let rows = rows.map(|found| self.row(&found.key, &found.record));
+        Ok(OperatorAnswer::Unknown {
+            total,
+            rows: rows.collect::<Result<_, SqlError>>()?,
+            groups,
+        })
+    }
+
+    fn audit(&self, before: Option<&Position>, limit: u32) -> Result<OperatorAnswer, SqlError> {
+        let far = Timestamp::from_millis(INTEGER_MAX);
+        let (at, below) = match before {
+            None => (far, Vec::new()),
+            Some(position) => {
+                let below = self.below(position);
+                let below = below.ok_or_else(|| SqlError::unreadable("a place in the log"))?;
+                (position.created_at, below)
+            }
+        };
+        let rows = self.sql.exec(
+            "SELECT key, entry FROM audit_log WHERE at < ?1 OR (at = ?1 AND digest < ?2)
+             ORDER BY at DESC, digest DESC LIMIT ?3",
+            &[
+                Value::Integer(at.as_millis()),
+                Value::Bytes(below),
+                Value::Integer(i64::from(limit.min(PAGE_MAX))),
+            ],
+        )?;
+        let entry = |row: &Row| {
+            let entry = stored::entry::read(&row.text(1)?).map_err(SqlError::unreadable)?;
+            self.named(&row.text(0)?, |named| present::audit(named, &entry))
+        };
+        let entries = rows.iter().map(entry).collect::<Result<_, SqlError>>()?;
+        Ok(OperatorAnswer::Audit(entries))
+    }
+
+    fn log_of(&self, digest: Value) -> Result<Vec<Entry>, SqlError> {
+        let select = "SELECT entry FROM audit_log WHERE digest = ? ORDER BY at, id LIMIT ?";
+        let rows = self
+            .sql
+            .exec(select, &[digest, Value::Integer(OTHERS_MAX)])?;
+        let entry = |row: &Row| stored::entry::read(&row.text(0)?).map_err(SqlError::unreadable);
+        rows.iter().map(entry).collect()
+    }
+
     fn rows(
         &self,
         table: &str,
@@ -155,7 +260,8 @@ impl Queries<'_> {
         let select = format!(
             "SELECT key, record FROM {table}
              WHERE (created_at < ?1 OR (created_at = ?1 AND digest < ?2))
-             AND created_at >= ?3 AND created_at < ?4 AND (?5 IS NULL OR digest = ?5) AND ({condition})
+             AND created_at >= ?3 AND created_at < ?4
+             AND (?5 IS NULL OR digest = ?5 OR reference = ?7) AND ({condition})
              ORDER BY created_at DESC, digest DESC LIMIT {limit}"
         );
         let rows = self.sql.exec(&select, &bounds)?;
@@ -183,19 +289,22 @@ impl Queries<'_> {
     }
 
     /// Nothing if no operation can match.
-    fn bounds(&self, list: &ListOperations) -> Option<[Value; 6]> {
+    fn bounds(&self, list: &ListOperations) -> Option<[Value; 7]> {
         let far = Timestamp::from_millis(INTEGER_MAX);
         let (at, below) = match &list.before {
             None => (far, Vec::new()),
             Some(position) => (position.created_at, self.below(position)?),
         };
-        let digest = match &list.key {
-            None => Value::Null,
-            Some(key) => digest_value(match OperationId::parse(key) {
-                Some(id) if id.object == self.identity.place.object() => id.key,
-                Some(_of_another_object) => return None,
-                None => KeyDigest::of(&OperationKey::parse(key).ok()?),
-            }),
+        let (digest, reference) = match &list.key {
+            None => (Value::Null, Value::Null),
+            Some(key) => {
+                let digest = digest_value(match OperationId::parse(key) {
+                    Some(id) if id.object == self.identity.place.object() => id.key,
+                    Some(_of_another_object) => return None,
+                    None => KeyDigest::of(&OperationKey::parse(key).ok()?),
+                });
+                (digest, Value::Text(key.clone()))
+            }
         };
         let moment = |at: Timestamp| Value::Integer(at.as_millis().clamp(0, far.as_millis()));
         Some([
@@ -205,6 +314,7 @@ impl Queries<'_> {
             moment(list.to.unwrap_or(far)),
             digest,
             moment(self.now),
+            reference,
         ])
     }
 
@@ -241,9 +351,10 @@ impl Queries<'_> {
         if !record.is_live(self.now) {
             return Ok(None); // R1
         }
-        let others = self.others(digest)?;
+        let others = self.others(digest.clone())?;
+        let log = self.log_of(digest)?;
         self.named(&key, |named| {
-            present::detail(named, &record, others, self.now)
+            present::detail(named, &record, others, &log, self.now)
         })
         .map(Some)
     }
@@ -279,6 +390,29 @@ impl Queries<'_> {
             kind: policy.kind(),
             on_unknown: policy.on_unknown(),
         }))
+    }
+}
+
+/// Counts `count` more after this last answer, the oldest of them unknown since `oldest`.
+pub(crate) fn add_to_group(
+    groups: &mut Vec<AnswerGroup>,
+    last_answer: &str,
+    count: u64,
+    oldest: Timestamp,
+) {
+    match groups
+        .iter_mut()
+        .find(|group| group.last_answer == last_answer)
+    {
+        Some(group) => {
+            group.count += count;
+            group.oldest = group.oldest.min(oldest);
+        }
+        None => groups.push(AnswerGroup {
+            last_answer: String::from(last_answer),
+            count,
+            oldest,
+        }),
     }
 }
 

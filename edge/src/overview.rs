@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use shared::live::LiveState;
-use shared::metrics::{Sums, wire_counts};
+use shared::metrics::{Sums, settled_counts, wire_counts};
 use shared::openmetrics::Labelled;
 use shared::series::{Happened, Window};
 use shared::time::Timestamp;
@@ -42,6 +42,7 @@ pub(crate) fn overview(answers: Answers, window: Window, now: Timestamp) -> Over
         tenants: Vec::new(),
         routes: Vec::new(),
         exceptions: Vec::new(),
+        settled: settled_counts(&sums),
         objects_silent: silent,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It knows no rule: who calls it has decided. Every answer is built here, so that none can be one that the platform refuses.
 
+use serde::Serialize;
 use shared::placement::OperationId;
 use shared::problem::Code;
 use shared::record::{Body, Outcome};
@@ -10,6 +11,7 @@ use shared::wire::ProblemDocument;
 use worker::{Headers, Response, ResponseBody, ResponseBuilder};
 
 use crate::headers::{self, HeaderList};
+use crate::telemetry::{Level, event};
 
 /// Where the pages are that explain refusals.
 pub(crate) const PROBLEMS: &str = "/_oncegate/problems/";
@@ -181,6 +183,42 @@ pub(crate) fn replay(
         }
     };
     origin_answer(outcome.status, &outcome.headers, &ours, body)
+}
+
+/// JSON that nobody may keep.
+pub(crate) fn json(status: u16, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => json_bytes(status, bytes),
+        Err(error) => {
+            event(Level::Error, "answer_unwritable", &[("error", &error)]);
+            internal()
+        }
+    }
+}
+
+/// The same, written already.
+pub(crate) fn json_bytes(status: u16, json: Vec<u8>) -> Response {
+    let list = [
+        ("content-type", "application/json"),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+    ];
+    with_headers(status, &list, json)
+}
+
+/// The origin works on (L5): where to ask for the outcome, and when.
+pub(crate) fn accepted(operation: &OperationId) -> Response {
+    let (location, operation) = (
+        format!("/_oncegate/operations/{operation}"),
+        operation.to_string(),
+    );
+    let list = [
+        ("location", location.as_str()),
+        ("retry-after", "1"),
+        (headers::STATUS, "pending"),
+        (headers::OPERATION, operation.as_str()),
+    ];
+    with_headers(202, &list, Vec::new())
 }
 
 fn built<'a>(

@@ -8,7 +8,9 @@ use shared::problem::Code;
 use worker::Response;
 
 use crate::body;
-use crate::handlers::{api, assets, client, metrics, operator, passing, problems, webhook};
+use crate::handlers::{
+    api, assets, attempts, client, metrics, operator, passing, problems, webhook,
+};
 use crate::login;
 use crate::request::Inbound;
 use crate::respond;
@@ -72,6 +74,9 @@ async fn own(mut inbound: Inbound, site: &Site) -> Response {
     }
     if path.starts_with(operator::PREFIX) {
         return operator::handle(inbound, site).await;
+    }
+    if is_below(path, attempts::PATH) {
+        return attempts::handle(inbound, site).await;
     }
     if is_below(path, client::PATH) && !is_navigation(&inbound, site) {
         return client::handle(inbound, site).await;

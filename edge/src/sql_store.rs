@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use shared::audit::Entry;
 use shared::placement::KeyDigest;
 use shared::record::{AttemptId, AttemptNumber, Record, State};
 use shared::scope::OperationKey;
@@ -18,7 +19,9 @@ use crate::sql::{INTEGER_MAX, Row, Sql, SqlError, Value};
 use crate::telemetry::{Level, event};
 
 /// The steps that bring the tables to their present form. Large columns come last: a scan then skips them.
-pub(crate) const MIGRATIONS: &[&[&str]] = &[&[
+pub(crate) const MIGRATIONS: &[&[&str]] = &[FIRST, UNKNOWN_OUTCOMES];
+
+const FIRST: &[&str] = &[
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
     "CREATE TABLE open_operations (
         digest BLOB PRIMARY KEY,
@@ -51,7 +54,25 @@ pub(crate) const MIGRATIONS: &[&[&str]] = &[&[
         sums TEXT NOT NULL,
         completed INTEGER NOT NULL
     ) STRICT",
-]];
+];
+
+/// When a record needs attention, the origin's name for what it made, the request that the resolver sends, and the log of
+/// what was settled, found by its operation and scanned for its time.
+const UNKNOWN_OUTCOMES: &[&str] = &[
+    "ALTER TABLE open_operations ADD COLUMN due INTEGER",
+    "ALTER TABLE open_operations ADD COLUMN reference TEXT",
+    "ALTER TABLE open_operations ADD COLUMN request BLOB",
+    "ALTER TABLE completed_operations ADD COLUMN reference TEXT",
+    "UPDATE open_operations SET due = lease_until WHERE state = 0",
+    "CREATE TABLE audit_log (
+        digest BLOB NOT NULL,
+        at INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        key TEXT NOT NULL,
+        entry TEXT NOT NULL,
+        PRIMARY KEY (digest, at, id)
+    ) STRICT, WITHOUT ROWID",
+];
 
 /// `open_operations.state` of a record in progress.
 pub(crate) const IN_PROGRESS: i64 = 0;
@@ -132,10 +153,49 @@ impl SqlStore {
         };
     }
 
+    /// The key of an operation that is in the log, also after its record is gone.
+    pub(crate) fn logged_key(&self, digest: &KeyDigest) -> Result<Option<OperationKey>, SqlError> {
+        let select = "SELECT key FROM audit_log WHERE digest = ? LIMIT 1";
+        let rows = self.sql.exec(select, &[bytes(digest)])?;
+        let key = |row: &Row| OperationKey::parse(&row.text(0)?).map_err(SqlError::unreadable);
+        rows.first().map(key).transpose()
+    }
+
     /// The record in a row of `record` and `body`.
     pub(crate) fn record_in(row: &Row, record: u32, body: u32) -> Result<Record, SqlError> {
         let body = row.bytes_or_null(body)?.unwrap_or_default();
         stored::read(&row.text(record)?, body).map_err(SqlError::unreadable)
+    }
+
+    /// The open records that match, each with its key. One that cannot be read is kept as it is and its operation refused; the
+    /// others must not wait for it.
+    fn open_rows(
+        &self,
+        condition: &str,
+        bounds: &[Value],
+    ) -> Result<Vec<(OperationKey, Record)>, SqlError> {
+        let select =
+            format!("SELECT key, record, NULL, digest FROM open_operations WHERE {condition}");
+        let rows = self.sql.exec(&select, bounds)?;
+        let with_key = |row: &Row| -> Result<(OperationKey, Record), SqlError> {
+            let key = OperationKey::parse(&row.text(0)?).map_err(SqlError::unreadable)?;
+            Ok((key, Self::record_in(row, 1, 2)?))
+        };
+        let mut open = Vec::with_capacity(rows.len());
+        for row in &rows {
+            match with_key(row) {
+                Ok(found) => open.push(found),
+                Err(error) => {
+                    event(Level::Error, "record_unreadable", &[("error", &error)]);
+                    let set_aside =
+                        "UPDATE open_operations SET state = ?, due = NULL WHERE digest = ?";
+                    let digest = Value::Bytes(row.bytes(3)?);
+                    self.sql
+                        .exec(set_aside, &[Value::Integer(UNREADABLE), digest])?;
+                }
+            }
+        }
+        Ok(open)
     }
 
     fn save_open(
@@ -143,15 +203,19 @@ impl SqlStore {
         key: &OperationKey,
         record: &Record,
         row: &OpenRow,
+        request: Option<&[u8]>,
     ) -> Result<(), SqlError> {
         let digest = KeyDigest::of(key);
         let (text, _no_body) = stored::write(record);
         self.sql.exec(
-            "INSERT INTO open_operations (digest, key, created_at, lease_until, state, number, record)
-             VALUES (?, ?, ?, ?, ?, ?, ?)
+            "INSERT INTO open_operations
+                (digest, key, created_at, lease_until, state, number, record, due, reference, request)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT (digest) DO UPDATE SET
                 created_at = excluded.created_at, lease_until = excluded.lease_until,
-                state = excluded.state, number = excluded.number, record = excluded.record",
+                state = excluded.state, number = excluded.number, record = excluded.record,
+                due = excluded.due, reference = excluded.reference,
+                request = coalesce(excluded.request, request)",
             &[
                 bytes(&digest),
                 Value::Text(key.to_string()),
@@ -160,6 +224,9 @@ impl SqlStore {
                 Value::Integer(row.state),
                 number(record.number),
                 Value::Text(text),
+                record.due().map_or(Value::Null, moment),
+                reference(record),
+                request.map_or(Value::Null, |request| Value::Bytes(request.to_vec())),
             ],
         )?;
         self.remove_completed(&digest) // one that had expired and was not swept yet
@@ -178,12 +245,12 @@ impl SqlStore {
         let (text, body) = stored::write(record);
         self.sql.exec(
             "INSERT INTO completed_operations
-                (digest, key, created_at, expires_at, number, status, record, body)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                (digest, key, created_at, expires_at, number, status, record, body, reference)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT (digest) DO UPDATE SET
                 created_at = excluded.created_at, expires_at = excluded.expires_at,
-                number = excluded.number, status = excluded.status,
-                record = excluded.record, body = excluded.body",
+                number = excluded.number, status = excluded.status, record = excluded.record,
+                body = excluded.body, reference = excluded.reference",
             &[
                 bytes(&digest),
                 Value::Text(key.to_string()),
@@ -193,6 +260,7 @@ impl SqlStore {
                 Value::Integer(i64::from(status)),
                 Value::Text(text),
                 body.map_or(Value::Null, |body| Value::Bytes(body.to_vec())),
+                reference(record),
             ],
         )?;
         self.sql.exec(
@@ -280,21 +348,44 @@ impl RecordStore for SqlStore {
         Ok(None)
     }
 
-    fn save(&mut self, key: &OperationKey, record: &Record) -> Result<(), SqlError> {
+    fn key(&mut self, digest: &KeyDigest) -> Result<Option<OperationKey>, SqlError> {
+        for table in ["open_operations", "completed_operations"] {
+            let select = format!("SELECT key FROM {table} WHERE digest = ?");
+            if let Some(row) = self.sql.exec(&select, &[bytes(digest)])?.first() {
+                let key = OperationKey::parse(&row.text(0)?).map_err(SqlError::unreadable)?;
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
+    fn request(&mut self, digest: &KeyDigest) -> Result<Option<Vec<u8>>, SqlError> {
+        let select = "SELECT request FROM open_operations WHERE digest = ?";
+        let rows = self.sql.exec(select, &[bytes(digest)])?;
+        let request = rows.first().map(|row| row.bytes_or_null(0)).transpose()?;
+        Ok(request.flatten())
+    }
+
+    fn save(
+        &mut self,
+        key: &OperationKey,
+        record: &Record,
+        request: Option<&[u8]>,
+    ) -> Result<(), SqlError> {
         match &record.state {
             State::InProgress { lease_until } => {
                 let row = OpenRow {
                     state: IN_PROGRESS,
                     lease_until: *lease_until,
                 };
-                self.save_open(key, record, &row)
+                self.save_open(key, record, &row, request)
             }
             State::Indeterminate { lease_until, .. } => {
                 let row = OpenRow {
                     state: INDETERMINATE,
                     lease_until: *lease_until,
                 };
-                self.save_open(key, record, &row)
+                self.save_open(key, record, &row, request)
             }
             State::Completed {
                 expires_at,
@@ -344,37 +435,46 @@ impl RecordStore for SqlStore {
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<(OperationKey, Record)>, SqlError> {
-        let rows = self.sql.exec(
-            "SELECT key, record, NULL, digest FROM open_operations
-             WHERE state = ? AND lease_until <= ? LIMIT ?",
+        self.open_rows(
+            "state = ? AND lease_until <= ? LIMIT ?",
             &[Value::Integer(IN_PROGRESS), moment(now), count(limit)],
-        )?;
-        let with_key = |row: &Row| -> Result<(OperationKey, Record), SqlError> {
-            let key = OperationKey::parse(&row.text(0)?).map_err(SqlError::unreadable)?;
-            Ok((key, Self::record_in(row, 1, 2)?))
-        };
-        let mut run_out = Vec::with_capacity(rows.len());
-        for row in &rows {
-            match with_key(row) {
-                Ok(found) => run_out.push(found),
-                // It is kept as it is and its operation refused; the others must not wait for it.
-                Err(error) => {
-                    event(Level::Error, "record_unreadable", &[("error", &error)]);
-                    let set_aside = "UPDATE open_operations SET state = ? WHERE digest = ?";
-                    let digest = Value::Bytes(row.bytes(3)?);
-                    self.sql
-                        .exec(set_aside, &[Value::Integer(UNREADABLE), digest])?;
-                }
-            }
-        }
-        Ok(run_out)
+        )
     }
 
-    fn next_lease_end(&mut self) -> Result<Option<Timestamp>, SqlError> {
-        let first = "SELECT min(lease_until) FROM open_operations WHERE state = ?";
-        let rows = self.sql.exec(first, &[Value::Integer(IN_PROGRESS)])?;
+    fn unknown_due(
+        &mut self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(OperationKey, Record)>, SqlError> {
+        self.open_rows(
+            "state = ? AND due <= ? ORDER BY due LIMIT ?",
+            &[Value::Integer(INDETERMINATE), moment(now), count(limit)],
+        )
+    }
+
+    fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
+        let rows = self.sql.exec("SELECT min(due) FROM open_operations", &[])?;
         let first = rows.first().map(|row| row.integer_or_null(0)).transpose()?;
         Ok(first.flatten().map(Timestamp::from_millis))
+    }
+
+    fn log(&mut self, key: &OperationKey, entry: &Entry) -> Result<(), SqlError> {
+        let insert = "INSERT INTO audit_log (digest, at, id, key, entry) VALUES (?, ?, ?, ?, ?)";
+        let row = [
+            bytes(&KeyDigest::of(key)),
+            moment(entry.at),
+            Value::Bytes(entry.id.as_bytes().to_vec()),
+            Value::Text(key.to_string()),
+            Value::Text(stored::entry::write(entry)),
+        ];
+        self.sql.exec(insert, &row).map(|_none| ())
+    }
+
+    fn logged(&mut self, digest: &KeyDigest) -> Result<Vec<Entry>, SqlError> {
+        let select = "SELECT entry FROM audit_log WHERE digest = ? ORDER BY at, id";
+        let rows = self.sql.exec(select, &[bytes(digest)])?;
+        let entry = |row: &Row| stored::entry::read(&row.text(0)?).map_err(SqlError::unreadable);
+        rows.iter().map(entry).collect()
     }
 
     fn sweep(&mut self, now: Timestamp, batch: usize) -> Result<Swept, SqlError> {
@@ -447,6 +547,13 @@ impl Round {
             self.kept = self.kept.map(change);
         }
     }
+}
+
+fn reference(record: &Record) -> Value {
+    record
+        .reference
+        .as_ref()
+        .map_or(Value::Null, |reference| Value::Text(reference.clone()))
 }
 
 fn bytes(digest: &KeyDigest) -> Value {

@@ -38,7 +38,7 @@ const NOT_RUN: [u16; 20] = [
 #[must_use]
 pub fn classify(kind: Kind, answer: OriginAnswer<'_>, moved: Option<Verdict>) -> Verdict {
     if let Some(said) = answer.outcome {
-        return of_word(said.trim());
+        return of_word(said);
     }
     if let Some(moved) = moved {
         return moved;
@@ -50,9 +50,9 @@ pub fn classify(kind: Kind, answer: OriginAnswer<'_>, moved: Option<Verdict>) ->
     }
 }
 
-/// A word that is none of the four proves nothing.
-fn of_word(said: &str) -> Verdict {
-    match said.to_ascii_lowercase().as_str() {
+/// What the origin's own word says. One that is none of the four proves nothing.
+pub(crate) fn of_word(said: &str) -> Verdict {
+    match said.trim().to_ascii_lowercase().as_str() {
         "final" => Verdict::Final,
         "not-run" => Verdict::NotRun,
         "pending" => Verdict::Pending,

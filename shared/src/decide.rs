@@ -108,6 +108,8 @@ pub struct Lease {
 pub struct Question {
     /// What is unknown.
     pub unknown: Unknown,
+    /// The last attempt that was let run: the question is about it and all before it.
+    pub number: AttemptNumber,
     /// Nobody else asks or sends before this moment.
     pub until: Timestamp,
     /// How long ago the origin was last sent the operation.
@@ -318,7 +320,8 @@ fn meet_unknown(
     match next {
         Next::Asking { token, until } if now < until => {
             if token == ask.token {
-                return (question(&record, unknown, until, now), Change::Keep); // L7
+                let question = question(&record, unknown, until, now);
+                return (Begin::Ask(question), Change::Keep); // L7
             }
             return (Begin::Wait { lease_until: until }, Change::Keep);
         }
@@ -332,7 +335,8 @@ fn meet_unknown(
         OnUnknown::Park => still(None),
         OnUnknown::Probe => {
             let (record, until) = start_asking(record, ask.token, policy, now);
-            (question(&record, unknown, until, now), Change::Save(record))
+            let question = question(&record, unknown, until, now);
+            (Begin::Ask(question), Change::Save(record))
         }
         OnUnknown::Resume | OnUnknown::Rerun => {
             let (lease, record) = take_over(record, unknown, ask.token, policy, now);
@@ -356,14 +360,15 @@ fn start_asking(
     (record, until)
 }
 
-fn question(record: &Record, unknown: Unknown, until: Timestamp, now: Timestamp) -> Begin {
-    Begin::Ask(Question {
+fn question(record: &Record, unknown: Unknown, until: Timestamp, now: Timestamp) -> Question {
+    Question {
         unknown,
+        number: record.number,
         until,
         since_dispatch: now.since(record.last_dispatch()),
         reference: record.reference.clone(),
         point: record.point.clone(),
-    })
+    }
 }
 
 /// A new attempt under a new token; the old one's reports change nothing from here on (L3).

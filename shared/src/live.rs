@@ -119,7 +119,9 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::{Fingerprint, RECIPE};
-    use crate::record::{AttemptId, AttemptNumber, Body, Outcome, Unknown, UnknownCause};
+    use crate::record::{
+        AttemptId, AttemptNumber, Body, Next, Outcome, SettledBy, Unknown, UnknownCause,
+    };
     use crate::time::Millis;
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -136,6 +138,10 @@ mod tests {
             state,
             unknown_before: None,
             history: vec![],
+            superseded: vec![],
+            point: None,
+            reference: None,
+            tries: 0,
         }
     }
 
@@ -149,6 +155,7 @@ mod tests {
         record(State::Indeterminate {
             unknown,
             lease_until: NOW,
+            next: Next::Nobody,
         })
     }
 
@@ -175,6 +182,7 @@ mod tests {
         live.observe(
             &record(State::Completed {
                 at: NOW,
+                by: SettledBy::Attempt,
                 expires_at: None,
                 outcome,
             }),

@@ -202,6 +202,19 @@ impl Sums {
     }
 }
 
+/// What became of unknown outcomes, and what came too late.
+#[must_use]
+pub const fn settled_counts(sums: &Sums) -> crate::wire::SettledCounts {
+    crate::wire::SettledCounts {
+        by_operator: sums.settled_by_operator,
+        by_probe: sums.settled_by_probe,
+        resolver_sends: sums.resolver_sends,
+        resolver_gave_up: sums.resolver_gave_up,
+        late_finals: sums.late_finals,
+        contradictions: sums.contradictions,
+    }
+}
+
 /// The published partition of these sums.
 #[must_use]
 pub const fn wire_counts(sums: &Sums) -> crate::wire::Counts {

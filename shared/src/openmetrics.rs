@@ -43,7 +43,7 @@ type AgeGauge = (&'static str, &'static str, fn(&LiveState) -> &Ages);
 type Gauge = (&'static str, &'static str, fn(&LiveState) -> u64);
 
 /// Counters with S1's names first, then ours. Their samples end in `_total`.
-const COUNTERS: [Counter; 14] = [
+const COUNTERS: [Counter; 18] = [
     (
         "idempotency_replay",
         "Calls answered from the record.",
@@ -90,6 +90,26 @@ const COUNTERS: [Counter; 14] = [
         |sums| sums.superseded,
     ),
     (
+        "oncegate_resolver_sends",
+        "What the resolver sent or asked by itself.",
+        |sums| sums.resolver_sends,
+    ),
+    (
+        "oncegate_resolver_gave_up",
+        "Operations that the resolver gave up: they need a person.",
+        |sums| sums.resolver_gave_up,
+    ),
+    (
+        "oncegate_late_finals",
+        "Final reports of attempts that had been fenced off, kept as evidence.",
+        |sums| sums.late_finals,
+    ),
+    (
+        "oncegate_contradictions",
+        "Late reports that contradict a release or a settlement: somebody has to look.",
+        |sums| sums.contradictions,
+    ),
+    (
         "oncegate_changed_on_redelivery",
         "Webhook duplicates that came with another body.",
         |sums| sums.changed,
@@ -129,8 +149,13 @@ const AGE_GAUGES: [AgeGauge; 2] = [
     ),
 ];
 
-const GAUGES: [Gauge; 2] = [
+const GAUGES: [Gauge; 3] = [
     ("oncegate_tracked", "Records kept.", |live| live.tracked),
+    (
+        "oncegate_needs_a_person",
+        "Operations whose outcome nobody knows and that nothing happens to by itself.",
+        |live| live.needs_a_person,
+    ),
     ("oncegate_running", "Attempts under a live lease.", |live| {
         live.running
     }),
@@ -147,6 +172,7 @@ pub fn render(rows: &[Labelled], objects: Objects) -> String {
 
 fn write_all(out: &mut String, rows: &[Labelled], objects: Objects) -> fmt::Result {
     write_requests(out, rows)?;
+    write_settled(out, rows)?;
     for (name, help, value) in COUNTERS {
         family(out, name, "counter", help)?;
         for row in rows {
@@ -234,6 +260,29 @@ fn write_requests(out: &mut String, rows: &[Labelled]) -> fmt::Result {
             "{name}_total{{{}}} {unkeyed}",
             Labels(row, &[("keyed", "false")])
         )?;
+    }
+    Ok(())
+}
+
+fn write_settled(out: &mut String, rows: &[Labelled]) -> fmt::Result {
+    let name = "oncegate_settled";
+    family(
+        out,
+        name,
+        "counter",
+        "Unknown outcomes that were settled, by whose word.",
+    )?;
+    for row in rows {
+        for (by, settled) in [
+            ("operator", row.sums.settled_by_operator),
+            ("probe", row.sums.settled_by_probe),
+        ] {
+            writeln!(
+                out,
+                "{name}_total{{{}}} {settled}",
+                Labels(row, &[("by", by)])
+            )?;
+        }
     }
     Ok(())
 }

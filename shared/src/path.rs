@@ -205,7 +205,7 @@ fn segment(step: &str) -> Result<Segment, &'static str> {
 }
 
 /// RFC 3986 §3.3: `pchar`, with `%` for its encodings.
-fn is_pchar(byte: u8) -> bool {
+pub(crate) fn is_pchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@%".contains(&byte)
 }
 

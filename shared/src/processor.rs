@@ -297,7 +297,7 @@ impl<S: RecordStore> Processor<S> {
             Finding::Final(outcome) => Some(outcome.status),
             Finding::NotRun | Finding::Unknown => None,
         };
-        let probed = self.store.transaction(|store| {
+        let (probed, repeated, gave_up) = self.store.transaction(|store| {
             let record = store.load(&digest)?;
             let (probed, change) = decide::probed(record.clone(), token, finding, policy, now);
             // The record goes, and with it who had been let run: what they report later contradicts the origin's word.
@@ -305,10 +305,14 @@ impl<S: RecordStore> Processor<S> {
                 let entry = settled(record, token, By::Probe, Act::DidNotHappen, now);
                 store.log(key, &entry)?;
             }
+            let repeated = change == Change::Keep;
+            let gave_up = was_pursued(record.as_ref()) && needs_a_person(&change);
             keep(store, key, change)?;
-            Ok(probed)
+            Ok((probed, repeated, gave_up))
         })?;
+        self.sums.resolver_gave_up += u64::from(gave_up);
         let call = match probed {
+            Probed::Recorded { .. } if repeated => None, // L7
             Probed::Recorded { .. } => {
                 self.sums.settled_by_probe += 1;
                 Some(Call::Applied)
@@ -447,15 +451,21 @@ impl<S: RecordStore> Processor<S> {
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<OperationKey>, S::Error> {
-        self.store.transaction(|store| {
+        let (keys, gave_up) = self.store.transaction(|store| {
             let run_out = store.leases_run_out(now, limit)?;
             let mut keys = Vec::with_capacity(run_out.len());
+            let mut gave_up = 0;
             for (key, record) in run_out {
-                keep(store, &key, decide::expire(record, policy, now))?;
+                let pursued = was_pursued(Some(&record));
+                let change = decide::expire(record, policy, now);
+                gave_up += u64::from(pursued && needs_a_person(&change));
+                keep(store, &key, change)?;
                 keys.push(key);
             }
-            Ok(keys)
-        })
+            Ok((keys, gave_up))
+        })?;
+        self.sums.resolver_gave_up += gave_up;
+        Ok(keys)
     }
 
     /// Looks at up to `batch` records and forgets those that have expired (R1).
@@ -470,11 +480,16 @@ impl<S: RecordStore> Processor<S> {
         decide: impl FnOnce(Option<Record>) -> (T, Change),
     ) -> Result<T, S::Error> {
         let digest = KeyDigest::of(key);
-        self.store.transaction(|store| {
-            let (answer, change) = decide(store.load(&digest)?);
+        let (answer, gave_up) = self.store.transaction(|store| {
+            let record = store.load(&digest)?;
+            let pursued = was_pursued(record.as_ref());
+            let (answer, change) = decide(record);
+            let gave_up = pursued && needs_a_person(&change);
             keep(store, key, change)?;
-            Ok(answer)
-        })
+            Ok((answer, gave_up))
+        })?;
+        self.sums.resolver_gave_up += u64::from(gave_up);
+        Ok(answer)
     }
 
     /// Logs a final report that came under a token which does not count any more, once (L3).
@@ -532,6 +547,19 @@ fn keep<S: RecordStore>(store: &mut S, key: &OperationKey, change: Change) -> Re
         Change::Keep => Ok(()),
         Change::Save(record) => store.save(key, &record, None),
         Change::Forget(number) => store.forget(&KeyDigest::of(key), number),
+    }
+}
+
+/// Whether the resolver has tried at least once and not given up yet.
+fn was_pursued(record: Option<&Record>) -> bool {
+    record.is_some_and(|record| record.tries > 0 && !record.needs_a_person())
+}
+
+/// Whether nothing happens by itself after this change.
+fn needs_a_person(change: &Change) -> bool {
+    match change {
+        Change::Save(record) => record.needs_a_person(),
+        Change::Keep | Change::Forget(_) => false,
     }
 }
 

@@ -21,6 +21,8 @@ pub const ROUTE_NAME_BYTES_MAX: usize = 48;
 /// The most bytes of an operation's key (X5): twice K2's longest key, since event ids are the sender's to choose.
 pub const OPERATION_KEY_BYTES_MAX: usize = 512;
 
+/// The most bytes of a phase's name (X5).
+pub const PHASE_BYTES_MAX: usize = 64;
 /// The most bytes of a header's name (X5).
 pub const HEADER_NAME_BYTES_MAX: usize = 64;
 /// The most bytes of a secret's name (X5).
@@ -44,6 +46,12 @@ pub enum ScopeError {
     /// Not an origin's name.
     #[error("origin name {found} is not 1 to {ROUTE_NAME_BYTES_MAX} of a-z, 0-9, \"_\" and \"-\"")]
     OriginName {
+        /// The offending text, quoted.
+        found: String,
+    },
+    /// Not a phase's name.
+    #[error("phase {found} is not 1 to {PHASE_BYTES_MAX} of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"")]
+    PhaseName {
         /// The offending text, quoted.
         found: String,
     },
@@ -151,6 +159,16 @@ checked_text!(
     OriginName,
     is_name,
     OriginName
+);
+
+checked_text!(
+    /// The name of a step of an operation, under which its origin saves recovery points (L5): `[A-Za-z0-9_.-]{1,64}`.
+    PhaseName,
+    |text| (1..=PHASE_BYTES_MAX).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')),
+    PhaseName
 );
 
 fn is_name(text: &str) -> bool {
@@ -377,6 +395,15 @@ mod tests {
         );
         assert!(RouteName::parse(&"a".repeat(48)).is_ok());
         assert!(RouteName::parse(&"a".repeat(49)).is_err());
+    }
+
+    #[test]
+    fn phases_have_short_plain_names() {
+        check(PhaseName::parse("Charge.card_2-b"), Ok("Charge.card_2-b"));
+        assert!(PhaseName::parse(&"a".repeat(64)).is_ok());
+        for text in ["", "a b", "a/b", "é", &"a".repeat(65)] {
+            assert!(PhaseName::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ use crate::record::{
 };
 use crate::time::Timestamp;
 
+pub mod entry;
+
 /// The version that is written.
 const VERSION: u16 = 1;
 

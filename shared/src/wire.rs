@@ -54,6 +54,9 @@ pub struct Login {
 pub struct Session {
     /// What the session may do.
     pub role: Role,
+    /// Who it is, as the log of changes names them.
+    #[serde(default)]
+    pub name: String,
     /// When it ends by itself.
     pub expires_at: Timestamp,
 }

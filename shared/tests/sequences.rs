@@ -151,7 +151,10 @@ impl Walk {
             }
             Step::PassRetention => {
                 world.now = world.now.plus(RETENTION);
-                world.processor.expire_leases(world.now, 9).unwrap();
+                world
+                    .processor
+                    .expire_leases(&self.policy, world.now, 9)
+                    .unwrap();
                 world.processor.sweep(world.now, 9).unwrap();
                 return;
             }
@@ -166,7 +169,6 @@ impl Walk {
 
     fn send(&self, world: &mut World, message: Message) {
         let (key, now, policy) = (&self.key, world.now, &self.policy);
-        let kind = policy.kind();
         match message {
             Message::Begin { token, fingerprint } => {
                 let ask = Ask {
@@ -174,7 +176,8 @@ impl Walk {
                     fingerprint: print(fingerprint),
                     minted_at: None,
                 };
-                let found = without_reasons(world.processor.begin(key, &ask, policy, now).unwrap());
+                let found =
+                    without_reasons(world.processor.begin(key, &ask, None, policy, now).unwrap());
                 let expected = world.model.begin(token, fingerprint, policy, now);
                 self.same(&found, &expected);
             }
@@ -182,7 +185,7 @@ impl Walk {
                 let outcome = outcome(token);
                 let found = world
                     .processor
-                    .complete(key, id(token), outcome, policy, now)
+                    .complete(key, id(token), outcome, None, policy, now)
                     .unwrap();
                 let expected = world.model.complete(token, now);
                 self.same(&found, &expected);
@@ -190,7 +193,7 @@ impl Walk {
             Message::Release { token } => {
                 let found = world
                     .processor
-                    .release(key, id(token), None, kind, now)
+                    .release(key, id(token), None, policy, now)
                     .unwrap();
                 let found = match found {
                     Release::StillUnknown(_) => "still unknown",
@@ -203,7 +206,10 @@ impl Walk {
             }
             Message::Suspend { token } => {
                 let cause = UnknownCause::Timeout;
-                let found = world.processor.suspend(key, id(token), cause, now).unwrap();
+                let found = world
+                    .processor
+                    .suspend(key, id(token), cause, None, policy, now)
+                    .unwrap();
                 let found = match found {
                     Suspend::Suspended(_) => "suspended",
                     Suspend::AlreadySuspended(_) => "already suspended",
@@ -322,6 +328,7 @@ impl Model {
             number,
             until: self.lease_until,
             took_over: None,
+            point: None,
             repeated,
         })
     }
@@ -411,6 +418,7 @@ fn without_reasons(begin: Begin) -> Begin {
         }),
         Begin::Replay(_)
         | Begin::Wait { .. }
+        | Begin::Ask(_)
         | Begin::Mismatch
         | Begin::Expired
         | Begin::FromTheFuture

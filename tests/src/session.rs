@@ -41,7 +41,8 @@ impl Session {
         session
     }
 
-    /// Starts a gateway, and waits only until it answers anything: its configuration may be wrong.
+    /// Starts a gateway, and waits only until it answers anything: its configuration may be wrong, or it may be an
+    /// example, which knows nothing of health.
     pub async fn start_unready(settings: Settings) -> Self {
         let origin = Origin::start().await;
         let folder = fresh_folder(&settings.name);

@@ -1,6 +1,7 @@
 //! A session's configuration: the repository's own `wrangler.toml` with a test's routes in place of the sample's.
 //!
-//! So a suite meets the bindings, migrations, flags and assets that are deployed, and only the routes differ.
+//! So a suite meets the bindings, migrations, flags and assets that are deployed, and only the routes differ. The same
+//! goes for an example, whose `wrangler.toml` stands in the gateway's place.
 
 use crate::repository;
 use sha2::{Digest, Sha256};
@@ -31,6 +32,8 @@ pub struct Settings {
     pub(crate) name: String,
     pub(crate) build: Build,
     pub(crate) log_level: &'static str,
+    /// The folder of the Worker's `wrangler.toml`, in the repository.
+    source: &'static str,
     routes: BTreeMap<String, String>,
     vars: BTreeMap<String, String>,
     secrets: BTreeMap<String, String>,
@@ -44,6 +47,7 @@ impl Settings {
             name: name.to_owned(),
             build: Build::Testing,
             log_level: "log",
+            source: "",
             routes: BTreeMap::new(),
             vars: BTreeMap::new(),
             secrets: BTreeMap::new(),
@@ -86,6 +90,13 @@ impl Settings {
         self
     }
 
+    /// Runs the example in this folder of the repository in place of the gateway.
+    #[must_use]
+    pub fn example(mut self, folder: &'static str) -> Self {
+        self.source = folder;
+        self
+    }
+
     /// Runs the Worker as it is deployed, without the tests' hooks.
     #[must_use]
     pub fn production(mut self) -> Self {
@@ -104,7 +115,8 @@ impl Settings {
     /// nothing under a running session. Answers the configuration's path.
     pub(crate) fn write(&self, folder: &Path, port: u16) -> Result<PathBuf, String> {
         let root = repository();
-        let source = root.join("wrangler.toml");
+        let home = root.join(self.source);
+        let source = home.join("wrangler.toml");
         let text = std::fs::read_to_string(&source)
             .map_err(|error| format!("failed to read {}: {error}", source.display()))?;
         let mut table: Table = text
@@ -114,12 +126,9 @@ impl Settings {
         let main = table
             .get("main")
             .and_then(Value::as_str)
-            .unwrap_or("build/edge/index.js")
-            .to_owned();
-        table.insert(
-            "main".to_owned(),
-            Value::String(self.copy_worker(&root, folder, &main)?),
-        );
+            .ok_or_else(|| format!("{} has no main", source.display()))?;
+        let copied = self.copy_worker(&home.join(main), folder)?;
+        table.insert("main".to_owned(), Value::String(copied));
         self.copy_assets(&root, folder, &mut table)?;
         let sample = table
             .remove("vars")
@@ -137,29 +146,22 @@ impl Settings {
         Ok(path)
     }
 
-    fn copy_worker(&self, root: &Path, folder: &Path, main: &str) -> Result<String, String> {
-        let built = match self.build {
-            Build::Testing => main.replacen("build/edge/", "build/edge-testing/", 1),
-            Build::Production => main.to_owned(),
-        };
-        let source = root.join(&built);
-        let within = Path::new(&built)
-            .strip_prefix("build")
-            .unwrap_or(Path::new(&built));
-        let top = within
-            .components()
-            .next()
-            .map(|top| PathBuf::from(top.as_os_str()))
-            .unwrap_or_default();
+    fn copy_worker(&self, main: &Path, folder: &Path) -> Result<String, String> {
+        let mut built = main.parent().map(PathBuf::from).unwrap_or_default();
+        if self.build == Build::Testing {
+            built.as_mut_os_string().push("-testing");
+        }
+        let entry = Path::new(main.file_name().unwrap_or_default());
+        let source = built.join(entry);
         if !source.is_file() {
             return Err(format!(
-                "there is no {}; `cargo xtask build --testing` makes it",
+                "there is no {}; `cargo xtask build --testing` makes it, with --embedded that of the example",
                 source.display()
             ));
         }
-        copy(&root.join("build").join(&top), &folder.join("worker"))?;
-        let inner = within.strip_prefix(&top).unwrap_or(within);
-        Ok(folder.join("worker").join(inner).display().to_string())
+        let target = folder.join("worker");
+        copy(&built, &target)?;
+        Ok(target.join(entry).display().to_string())
     }
 
     #[expect(

@@ -4,7 +4,9 @@ use serde_json::json;
 use tests::client::Answer;
 use tests::keys::key;
 use tests::session::Session;
-use tests::settings::{OPERATOR_TOKEN, Settings, VIEWER_TOKEN, api_key, api_route, webhook_route};
+use tests::settings::{
+    OPERATOR_TOKEN, Settings, VIEWER_TOKEN, api_key, api_route, digest, webhook_route,
+};
 use tokio::sync::OnceCell;
 
 async fn gateway() -> &'static Session {
@@ -247,6 +249,8 @@ fn a_session_is_a_strict_cookie_that_no_script_reads() {
                 .send()
                 .await;
             assert_eq!((who.status, &who.json()["role"]), (200, &json!(role)));
+            let name = format!("token {}", &digest(token)[..8]);
+            assert_eq!(who.json()["name"], json!(name)); // its entry gives it none
         }
     });
 }

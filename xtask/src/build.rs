@@ -1,4 +1,5 @@
-//! Builds what is deployed: the Worker under `build/edge`, the dashboard under `build/assets`.
+//! Builds what is deployed: the Worker under `build/edge`, the dashboard under `build/assets`. And, for the suites and
+//! the curious, the example that embeds the rule.
 
 mod dashboard;
 mod edge;
@@ -14,18 +15,59 @@ use crate::process::say;
 use crate::repo::Repo;
 use crate::setup::{self, Toolchain};
 
-/// Which Worker: the one that is deployed, or the one with the test suites' hooks in it.
+/// A Worker that can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edge {
-    Production,
-    Testing,
+pub(crate) struct Worker {
+    /// Its name on the terminal.
+    what: &'static str,
+    /// Its crate, in the checkout.
+    source: &'static str,
+    /// What is built of it, in the checkout.
+    folder: &'static str,
+    /// Whether the test suites' hooks are in it.
+    hooks: bool,
+    /// Whether wasm-opt makes it small, which takes longer than all else.
+    optimised: bool,
+}
+
+impl Worker {
+    /// The gateway that is deployed.
+    pub(crate) const EDGE: Self = Self {
+        what: "edge",
+        source: "edge",
+        folder: "build/edge",
+        hooks: false,
+        optimised: true,
+    };
+    /// The gateway with the test suites' hooks.
+    const EDGE_TESTING: Self = Self {
+        what: "edge (testing)",
+        folder: "build/edge-testing",
+        hooks: true,
+        ..Self::EDGE
+    };
+    /// The example with its effect in the object.
+    const EMBEDDED: Self = Self {
+        what: "embedded",
+        source: "docs/examples/embedded",
+        folder: "build/embedded",
+        hooks: false,
+        optimised: false,
+    };
+    /// The example with the test suite's hooks.
+    const EMBEDDED_TESTING: Self = Self {
+        what: "embedded (testing)",
+        folder: "build/embedded-testing",
+        hooks: true,
+        ..Self::EMBEDDED
+    };
 }
 
 /// What to build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The Workers, in this order.
-    pub(crate) edges: Vec<Edge>,
+    pub(crate) workers: Vec<Worker>,
     pub(crate) dashboard: bool,
 }
 
@@ -33,7 +75,7 @@ impl Plan {
     /// What `deploy`, `dev` and `demo` need.
     pub(crate) fn deployed() -> Self {
         Self {
-            edges: vec![Edge::Production],
+            workers: vec![Worker::EDGE],
             dashboard: true,
         }
     }
@@ -41,36 +83,40 @@ impl Plan {
     /// What the test suites need.
     pub(crate) fn tested() -> Self {
         Self {
-            edges: vec![Edge::Testing, Edge::Production],
+            workers: vec![Worker::EDGE_TESTING, Worker::EDGE, Worker::EMBEDDED_TESTING],
             dashboard: true,
         }
     }
 
-    /// Reads `[--testing] [--edge|--dashboard]`.
+    /// Reads `[--testing] [--edge|--dashboard|--embedded]`.
     pub(crate) fn parse(words: &[String]) -> Result<Self> {
-        let mut edge = Edge::Production;
-        let (mut only_edge, mut only_dashboard) = (false, false);
+        let mut testing = false;
+        let (mut edge, mut dashboard, mut embedded) = (false, false, false);
         for word in words {
             match word.as_str() {
-                "--testing" => edge = Edge::Testing,
-                "--edge" => only_edge = true,
-                "--dashboard" => only_dashboard = true,
+                "--testing" => testing = true,
+                "--edge" => edge = true,
+                "--dashboard" => dashboard = true,
+                "--embedded" => embedded = true,
                 other => {
                     return Err(Failure::new(format!("build does not know {other:?}"))
-                        .remedy("cargo xtask build [--testing] [--edge|--dashboard]"));
+                        .remedy("cargo xtask build [--testing] [--edge|--dashboard|--embedded]"));
                 }
             }
         }
-        let both = only_edge == only_dashboard;
-        let edges = if both || only_edge {
-            vec![edge]
-        } else {
-            Vec::new()
-        };
-        Ok(Self {
-            edges,
-            dashboard: both || only_dashboard,
-        })
+        if !(edge || dashboard || embedded) {
+            (edge, dashboard) = (true, true);
+        }
+        let mut workers = Vec::new();
+        for (wanted, plain, hooked) in [
+            (edge, Worker::EDGE, Worker::EDGE_TESTING),
+            (embedded, Worker::EMBEDDED, Worker::EMBEDDED_TESTING),
+        ] {
+            if wanted {
+                workers.push(if testing { hooked } else { plain });
+            }
+        }
+        Ok(Self { workers, dashboard })
     }
 }
 
@@ -78,8 +124,8 @@ impl Plan {
 pub(crate) fn build(repo: &Repo, plan: &Plan) -> Result<()> {
     let _lock = repo.lock()?;
     let toolchain = setup::toolchain(repo)?;
-    for &edge in &plan.edges {
-        timed(edge.what(), || edge::build(repo, &toolchain, edge))?;
+    for &worker in &plan.workers {
+        timed(worker.what, || edge::build(repo, &toolchain, worker))?;
     }
     if plan.dashboard {
         timed("dashboard", || dashboard::build(repo, &toolchain))?;
@@ -91,24 +137,6 @@ pub(crate) fn build(repo: &Repo, plan: &Plan) -> Result<()> {
 pub(crate) fn probe(repo: &Repo) -> Result<PathBuf> {
     let _lock = repo.lock()?;
     probe::build(repo, &setup::toolchain(repo)?)
-}
-
-impl Edge {
-    /// Its name on the terminal.
-    pub(crate) fn what(self) -> &'static str {
-        match self {
-            Self::Production => "edge",
-            Self::Testing => "edge (testing)",
-        }
-    }
-
-    /// Its folder in the checkout.
-    pub(crate) fn folder(self) -> &'static str {
-        match self {
-            Self::Production => "build/edge",
-            Self::Testing => "build/edge-testing",
-        }
-    }
 }
 
 /// Whether a step had anything to do.
@@ -139,12 +167,12 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(words: &[&str], edges: &[Edge], dashboard: bool) {
+    fn check(words: &[&str], workers: &[Worker], dashboard: bool) {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         assert_eq!(
             Plan::parse(&words).unwrap(),
             Plan {
-                edges: edges.to_vec(),
+                workers: workers.to_vec(),
                 dashboard
             }
         );
@@ -152,12 +180,18 @@ mod tests {
 
     #[test]
     fn words_choose_what_is_built() {
-        check(&[], &[Edge::Production], true);
-        check(&["--testing"], &[Edge::Testing], true);
-        check(&["--edge"], &[Edge::Production], false);
-        check(&["--edge", "--testing"], &[Edge::Testing], false);
+        check(&[], &[Worker::EDGE], true);
+        check(&["--testing"], &[Worker::EDGE_TESTING], true);
+        check(&["--edge"], &[Worker::EDGE], false);
+        check(&["--edge", "--testing"], &[Worker::EDGE_TESTING], false);
         check(&["--dashboard"], &[], true);
-        check(&["--edge", "--dashboard"], &[Edge::Production], true);
+        check(&["--edge", "--dashboard"], &[Worker::EDGE], true);
+        check(&["--embedded"], &[Worker::EMBEDDED], false);
+        check(
+            &["--embedded", "--testing"],
+            &[Worker::EMBEDDED_TESTING],
+            false,
+        );
         assert!(Plan::parse(&["--all".to_owned()]).is_err());
     }
 }

@@ -28,8 +28,8 @@ cargo xtask COMMAND
   demo [--port N]                  the same with generated traffic
   test [--quick|--full]            formatting, lints, native tests, end-to-end and browser tests
   check [--config PATH]            every mistake in the configuration
-  build [--testing] [--edge|--dashboard]
-                                   the Worker and the dashboard, and their sizes
+  build [--testing] [--edge|--dashboard|--embedded]
+                                   the Worker and the dashboard, and their sizes; or the example that embeds the rule
   deploy [--dry-run]               check, build, wrangler deploy
   coverage                         lines of the rule that its tests run
   planted [NAME...]                puts known bugs into a copy, and shows that the tests catch them

@@ -93,16 +93,10 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, content).while_doing(|| format!("write {}", path.display()))
 }
 
-/// Every file under a folder in a fixed order; what git ignores at the top of a checkout is left out.
+/// Every file under a folder in a fixed order; what git ignores is left out: at the top of a checkout, and what
+/// wrangler leaves beside a configuration.
 pub(crate) fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
-    const IGNORED: [&str; 6] = [
-        ".git",
-        ".oncegate",
-        ".wrangler",
-        "build",
-        "node_modules",
-        "target",
-    ];
+    const IGNORED: [&str; 5] = [".git", ".oncegate", "build", "node_modules", "target"];
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -110,7 +104,8 @@ pub(crate) fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
         for entry in fs::read_dir(&next).while_doing(doing)? {
             let path = entry.while_doing(doing)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let ignored = next.join("Cargo.lock").is_file() && IGNORED.contains(&&*name);
+            let at_the_top = next.join("Cargo.lock").is_file();
+            let ignored = name == ".wrangler" || at_the_top && IGNORED.contains(&&*name);
             if path.is_dir() && !ignored {
                 folders.push(path);
             } else if path.is_file() {

@@ -68,8 +68,9 @@ fn lints(repo: &Repo) -> Result<()> {
         run(&mut command, "clippy's own lines are above")
     };
     clippy(&["--workspace", "--all-targets"])?;
-    // What only the test suites' Worker has in it.
-    clippy(&["--package", "edge", "--features", "testing"])
+    // What only the test suites' Workers have in them.
+    let hooks = "--features=edge/testing,embedded/testing";
+    clippy(&["--package", "edge", "--package", "embedded", hooks])
 }
 
 /// Tests that run as ordinary programs.

@@ -57,6 +57,7 @@ impl Attempt<'_> {
                 "the operation could not be claimed in time; nothing was sent on",
             ),
             Answer::Execute { .. }
+            | Answer::Ask(_)
             | Answer::Recorded { .. }
             | Answer::Released
             | Answer::Suspended
@@ -66,6 +67,20 @@ impl Attempt<'_> {
             | Answer::Failed { .. } => {
                 event(Level::Error, "unexpected_answer", &[("operation", &id)]);
                 respond::internal()
+            }
+        }
+    }
+
+    /// The origin works on: the client polls, or sends the same request again; a sender delivers again (L5, B).
+    pub(super) fn accepted(&self) -> Response {
+        let id = self.id();
+        match self.kind() {
+            Kind::Api => respond::accepted(&id),
+            Kind::Webhook => {
+                let detail = "the origin is still working on this event; deliver it again";
+                let problem = Problem::new(Code::InProgress, detail).about(&id);
+                let problem = problem.retry_after(Millis::from_secs(1));
+                problem.with_status(503).response()
             }
         }
     }
@@ -90,8 +105,8 @@ impl Attempt<'_> {
         respond::origin_answer(status, heard, &ours, body.unwrap_or_default())
     }
 
-    /// The origin's own answer to a request that did not run: nothing of it is kept (P3, U1).
-    pub(super) fn not_run(&self, answer: origin::Answer, status: Option<&str>) -> Response {
+    /// The origin's own answer, of which nothing is kept: the request did not run (P3, U1), or under no claim (G).
+    pub(super) fn unkept(&self, answer: origin::Answer, status: Option<&str>) -> Response {
         let id = self.id().to_string();
         let mut ours = vec![(headers::OPERATION, id.as_str())];
         ours.extend(status.map(|status| (headers::STATUS, status)));

@@ -106,7 +106,8 @@ async fn keyed(
     let fault = None;
     let outgoing = Outgoing {
         method: inbound.method,
-        url: format!("{}{target}", origin.as_str()),
+        origin: origin.to_string(),
+        target,
         headers: headers::to_origin(inbound.headers, tenant::front_secret(api)),
         body,
     };

@@ -29,7 +29,7 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Response {
     {
         return refusal.into_response();
     }
-    match fan_out::ask(site, Filter::default(), &OperatorMessage::Totals).await {
+    match fan_out::ask(&site.objects, Filter::default(), &OperatorMessage::Totals).await {
         Ok(answers) => {
             let answered = u64::try_from(answers.answers.len()).unwrap_or(u64::MAX);
             let (rows, silent) = labelled(answers);

@@ -1,14 +1,15 @@
-//! What the dashboard asks for: sessions, the overview, operations. JSON in the types of `shared::wire`.
+//! What the dashboard asks for: sessions, the overview, operations, what is unknown, and the log. JSON in the types of
+//! `shared::wire`.
 //!
-//! Only on the operator host, and only with a session (X3). Nothing here changes an operation.
+//! Only on the operator host, and only with a session (X3). What changes an operation is in `settlements`.
 
-use serde::Serialize;
 use shared::placement::OperationId;
 use shared::problem::Code;
 use shared::series::Range;
 use shared::wire::Role;
 use worker::Response;
 
+use super::settlements;
 use crate::body;
 use crate::fan_out::{self, Answers, Filter};
 use crate::listing;
@@ -39,11 +40,16 @@ pub(crate) async fn handle(inbound: Inbound, site: &Site) -> Response {
     ) {
         ("login", "POST") => login::sign_in(inbound, site).await,
         ("logout", "POST") => login::sign_out(inbound, site).await,
-        ("login" | "logout", _) => refused_method(inbound, "POST").await,
+        ("settlements", "POST") => match settle(inbound, site).await {
+            Ok(response) | Err(response) => response,
+        },
+        ("login" | "logout" | "settlements", _) => refused_method(inbound, "POST").await,
         (what, "GET") => match read(what, &inbound, site).await {
             Ok(response) | Err(response) => response,
         },
-        ("session" | "overview" | "operations", _) => refused_method(inbound, "GET").await,
+        ("session" | "overview" | "operations" | "unknown" | "audit", _) => {
+            refused_method(inbound, "GET").await
+        }
         (what, _) if what.starts_with("operations/") => refused_method(inbound, "GET").await,
         _ => {
             body::drain(inbound.body).await;
@@ -57,12 +63,29 @@ async fn refused_method(inbound: Inbound, allow: &str) -> Response {
     respond::method_not_allowed(&inbound.method, allow)
 }
 
+/// X3: the role, our own page, and only then the body.
+async fn settle(mut inbound: Inbound, site: &Site) -> Result<Response, Response> {
+    let allowed = match login::check_own_page(&inbound) {
+        Ok(()) => login::session(&inbound, site, Role::Operator).await,
+        Err(refusal) => Err(refusal),
+    };
+    match allowed {
+        Ok(session) => settlements::handle(inbound, &session, site).await,
+        Err(refusal) => {
+            body::drain(inbound.body.take()).await;
+            Err(refusal.into_response())
+        }
+    }
+}
+
 /// Both sides of the result are answers; the right one ends the way early.
 async fn read(what: &str, inbound: &Inbound, site: &Site) -> Result<Response, Response> {
     let session = login::session(inbound, site, Role::Viewer).await;
     let session = session.map_err(Refusal::into_response)?;
     match what {
-        "session" => Ok(json(&session)),
+        "session" => Ok(respond::json(200, &session)),
+        "unknown" => read_unknown(inbound, site).await,
+        "audit" => read_audit(inbound, site).await,
         "overview" => read_overview(inbound, site).await,
         "operations" => read_operations(inbound, site).await,
         _ => match what.strip_prefix("operations/") {
@@ -81,7 +104,7 @@ async fn read_overview(inbound: &Inbound, site: &Site) -> Result<Response, Respo
     };
     let window = range.until(site.now);
     let question = OperatorMessage::Overview { window };
-    let answers = fan_out::ask(site, filter(inbound), &question)
+    let answers = fan_out::ask(&site.objects, filter(inbound), &question)
         .await
         .map_err(|error| fleet_silent(&error))?;
     let mut overview = overview::overview(answers, window, site.now);
@@ -91,7 +114,27 @@ async fn read_overview(inbound: &Inbound, site: &Site) -> Result<Response, Respo
     overview.tenants = tenants;
     overview.routes = site.settings.route_names();
     overview.exceptions = site.settings.exceptions(site.now);
-    Ok(json(&overview))
+    Ok(respond::json(200, &overview))
+}
+
+async fn read_unknown(inbound: &Inbound, site: &Site) -> Result<Response, Response> {
+    let last_answer = given(inbound, "last_answer");
+    let question = OperatorMessage::Unknown { last_answer };
+    let answers = fan_out::ask(&site.objects, filter(inbound), &question)
+        .await
+        .map_err(|error| fleet_silent(&error))?;
+    Ok(respond::json(200, &listing::unknown(answers, site.now)))
+}
+
+async fn read_audit(inbound: &Inbound, site: &Site) -> Result<Response, Response> {
+    let before = listing::place(inbound, "before")
+        .map_err(|why| respond::problem(Code::RequestMalformed, &why))?;
+    let limit = listing::LIMIT;
+    let question = OperatorMessage::Audit { before, limit };
+    let answers = fan_out::ask(&site.objects, filter(inbound), &question)
+        .await
+        .map_err(|error| fleet_silent(&error))?;
+    Ok(respond::json(200, &listing::audit(answers, site.now)))
 }
 
 async fn read_operations(inbound: &Inbound, site: &Site) -> Result<Response, Response> {
@@ -106,7 +149,7 @@ async fn read_operations(inbound: &Inbound, site: &Site) -> Result<Response, Res
                     key: Some(id.to_string()),
                     ..ListOperations::default()
                 });
-                let answer = fan_out::ask_one(site, &object, &question).await;
+                let answer = fan_out::ask_one(&site.objects, &object, &question).await;
                 let silent = u32::from(answer.is_none());
                 let answers = answer.map(|answer| (object, answer)).into_iter().collect();
                 Answers { answers, silent }
@@ -116,13 +159,13 @@ async fn read_operations(inbound: &Inbound, site: &Site) -> Result<Response, Res
                 silent: 0,
             },
         };
-        return Ok(json(&listing::page(answers, site.now)));
+        return Ok(respond::json(200, &listing::page(answers, site.now)));
     }
     let question = OperatorMessage::List(list);
-    let answers = fan_out::ask(site, filter(inbound), &question)
+    let answers = fan_out::ask(&site.objects, filter(inbound), &question)
         .await
         .map_err(|error| fleet_silent(&error))?;
-    Ok(json(&listing::page(answers, site.now)))
+    Ok(respond::json(200, &listing::page(answers, site.now)))
 }
 
 async fn read_operation(id: &str, site: &Site) -> Result<Response, Response> {
@@ -140,7 +183,7 @@ async fn read_operation(id: &str, site: &Site) -> Result<Response, Response> {
         .operations(&id.object, "/detail", question.as_bytes(), PATIENCE);
     match asked.await {
         Ok(detail) if detail.is_empty() => Err(missing()),
-        Ok(detail) => Ok(shown(detail)),
+        Ok(detail) => Ok(respond::json_bytes(200, detail)),
         Err(error) => {
             event(
                 Level::Warn,
@@ -154,7 +197,10 @@ async fn read_operation(id: &str, site: &Site) -> Result<Response, Response> {
 }
 
 /// Asking an object that does not exist would make it.
-async fn object_of(id: &OperationId, site: &Site) -> Result<Option<Registration>, Response> {
+pub(super) async fn object_of(
+    id: &OperationId,
+    site: &Site,
+) -> Result<Option<Registration>, Response> {
     let question = FleetMessage::Find {
         name: id.object.to_string(),
     };
@@ -171,34 +217,18 @@ async fn ask_fleet(site: &Site, question: &FleetMessage) -> Result<FleetAnswer, 
         .map_err(|error| fleet_silent(&error))
 }
 
-fn fleet_silent(error: &CallError) -> Response {
+pub(super) fn fleet_silent(error: &CallError) -> Response {
     event(Level::Error, "fleet_silent", &[("error", error)]);
     respond::unavailable("the fleet did not say which objects there are")
 }
 
 fn filter(inbound: &Inbound) -> Filter {
-    let given = |name: &str| inbound.parameter(name).filter(|value| !value.is_empty());
     Filter {
-        tenant: given("tenant"),
-        route: given("route"),
+        tenant: given(inbound, "tenant"),
+        route: given(inbound, "route"),
     }
 }
 
-fn shown(json: Vec<u8>) -> Response {
-    let headers = [
-        ("content-type", "application/json"),
-        ("cache-control", "no-store"),
-        ("x-content-type-options", "nosniff"),
-    ];
-    respond::with_headers(200, &headers, json)
-}
-
-fn json(value: &impl Serialize) -> Response {
-    match serde_json::to_vec(value) {
-        Ok(bytes) => shown(bytes),
-        Err(error) => {
-            event(Level::Error, "answer_unwritable", &[("error", &error)]);
-            respond::internal()
-        }
-    }
+fn given(inbound: &Inbound, name: &str) -> Option<String> {
+    inbound.parameter(name).filter(|value| !value.is_empty())
 }

@@ -53,12 +53,15 @@ async fn pass(
         Ok(answer) => passed(&answer, ours),
         Err(error) => {
             event(Level::Warn, "pass_failed", &[("error", &error)]);
-            let detail = "the origin did not answer; whether the request took effect is not known";
-            Problem::new(Code::OutcomeUnknown, detail)
-                .with_status(502)
-                .response()
+            unanswered().response()
         }
     }
+}
+
+/// What passed has no answer. 502 and not 503: no record says what a retry would meet.
+pub(crate) fn unanswered() -> Problem {
+    let detail = "the origin did not answer; whether the request took effect is not known";
+    Problem::new(Code::OutcomeUnknown, detail).with_status(502)
 }
 
 fn passed(answer: &RawResponse, ours: &[(&str, &str)]) -> Response {

@@ -54,7 +54,8 @@ pub(crate) async fn handle(
     let place = Place::of(&webhook.tenant, route.name(), route.shards(), &event.id);
     let fingerprint = Fingerprint::of_body(&body); // F5: another body under the same id is shown, and never decides
     let outgoing = Outgoing {
-        url: format!("{}{}", origin.as_str(), inbound.target()),
+        target: inbound.target(),
+        origin: origin.to_string(),
         method: inbound.method,
         headers: headers::to_origin(inbound.headers, None),
         body,

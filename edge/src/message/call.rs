@@ -8,7 +8,7 @@ use shared::policy::Policy;
 use shared::scope::{OperationKey, RouteName, TenantId};
 use shared::time::{Millis, Timestamp};
 
-use super::{Ask, Call, Cause, Ended, OutcomeHead, Token};
+use super::{Ask, Call, Cause, Ended, Finding, OutcomeHead, Token};
 
 /// The form.
 #[derive(Serialize, Deserialize)]
@@ -35,6 +35,10 @@ pub(super) struct CallForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeHead>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    finding: Option<Finding>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cause: Option<Cause>,
@@ -57,6 +61,8 @@ enum Question {
     Complete,
     Release,
     Suspend,
+    Pending,
+    Probed,
     Abandon,
     Look,
     Status,
@@ -81,6 +87,8 @@ impl From<Call> for CallForm {
             minted_at: None,
             wait: None,
             outcome: None,
+            reference: None,
+            finding: None,
             status: None,
             cause: None,
             latency: None,
@@ -113,10 +121,12 @@ impl CallForm {
                 key,
                 token,
                 outcome,
+                reference,
                 latency,
             } => {
                 (self.key, self.token) = (Some(key), Some(token));
                 (self.outcome, self.latency) = (Some(outcome), Some(latency));
+                self.reference = reference;
                 Question::Complete
             }
             Ask::Release {
@@ -133,11 +143,32 @@ impl CallForm {
                 key,
                 token,
                 cause,
+                reference,
                 latency,
             } => {
                 (self.key, self.token) = (Some(key), Some(token));
                 (self.cause, self.latency) = (Some(cause), latency);
+                self.reference = reference;
                 Question::Suspend
+            }
+            Ask::Pending {
+                key,
+                token,
+                reference,
+                wait,
+            } => {
+                (self.key, self.token) = (Some(key), Some(token));
+                (self.reference, self.wait) = (reference, Some(wait));
+                Question::Pending
+            }
+            Ask::Probed {
+                key,
+                token,
+                finding,
+            } => {
+                (self.key, self.token) = (Some(key), Some(token));
+                self.finding = Some(finding);
+                Question::Probed
             }
             Ask::Abandon { key, token } => {
                 (self.key, self.token) = (Some(key), Some(token));
@@ -179,6 +210,7 @@ impl TryFrom<CallForm> for Call {
                 key: key?,
                 token: token?,
                 outcome: form.outcome.ok_or(INCOMPLETE)?,
+                reference: form.reference,
                 latency: latency.unwrap_or_default(),
             },
             Question::Release => Ask::Release {
@@ -193,9 +225,21 @@ impl TryFrom<CallForm> for Call {
                     key: key?,
                     token: token?,
                     cause,
+                    reference: form.reference,
                     latency,
                 }
             }
+            Question::Pending => Ask::Pending {
+                key: key?,
+                token: token?,
+                reference: form.reference,
+                wait: form.wait.unwrap_or_default(),
+            },
+            Question::Probed => Ask::Probed {
+                key: key?,
+                token: token?,
+                finding: form.finding.ok_or(INCOMPLETE)?,
+            },
             Question::Abandon => Ask::Abandon {
                 key: key?,
                 token: token?,

@@ -54,7 +54,8 @@ fn begin_is_pinned() {
     let literal = [
         HEAD,
         r#""begin","policy":{"kind":"api","lease":30000,"wait":1000,"#,
-        r#""retention":{"for_ms":259200000},"on_unknown":"park"},"#,
+        r#""retention":{"for_ms":259200000},"on_unknown":"park","#,
+        r#""max_lease":600000,"resolve_after":300000,"resolve_tries":8},"#,
         ATTEMPT,
         r#","fingerprint":"v1:0101010101010101010101010101010101010101010101010101010101010101","#,
         r#""minted_at":5,"wait":1000}"#,
@@ -84,11 +85,12 @@ fn what_an_attempt_reports_is_pinned() {
                 key: key.clone(),
                 token,
                 outcome,
+                reference: Some(String::from("/o/1")),
                 latency,
             },
             with_attempt(
                 r#""complete""#,
-                r#","outcome":{"status":201,"headers":[["etag","1"]]},"latency":7}"#,
+                r#","outcome":{"status":201,"headers":[["etag","1"]]},"reference":"/o/1","latency":7}"#,
             ),
         ),
         (
@@ -105,9 +107,27 @@ fn what_an_attempt_reports_is_pinned() {
                 key: key.clone(),
                 token,
                 cause: Cause::Status(500),
+                reference: None,
                 latency: None,
             },
             with_attempt(r#""suspend""#, r#","cause":{"status":500}}"#),
+        ),
+        (
+            Ask::Pending {
+                key: key.clone(),
+                token,
+                reference: Some(String::from("/o/1")),
+                wait: Millis::new(9),
+            },
+            with_attempt(r#""pending""#, r#","wait":9,"reference":"/o/1"}"#),
+        ),
+        (
+            Ask::Probed {
+                key: key.clone(),
+                token,
+                finding: Finding::NotRun,
+            },
+            with_attempt(r#""probed""#, r#","finding":"not_run"}"#),
         ),
         (
             Ask::Abandon { key, token },
@@ -141,8 +161,28 @@ fn answers_are_pinned() {
             number,
             lease,
             took_over: false,
+            point: None,
         },
         r#"{"execute":{"number":3,"lease":30000,"took_over":false}}"#,
+    );
+    check(
+        &Answer::Execute {
+            number,
+            lease,
+            took_over: true,
+            point: Some(String::from("charged")),
+        },
+        r#"{"execute":{"number":3,"lease":30000,"took_over":true,"point":"charged"}}"#,
+    );
+    check(
+        &Answer::Ask(Question {
+            number,
+            lease,
+            since_dispatch: Millis::new(7),
+            reference: None,
+            point: None,
+        }),
+        r#"{"ask":{"number":3,"lease":30000,"since_dispatch":7}}"#,
     );
     let outcome = OutcomeHead {
         status: 200,
@@ -191,6 +231,7 @@ fn what_an_older_sender_leaves_out_has_a_default() {
         number: 1,
         lease,
         took_over: false,
+        point: None,
     };
     assert_eq!(serde_json::from_str::<Answer>(literal).unwrap(), answer);
 }

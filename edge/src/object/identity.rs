@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_form_at_rest_is_pinned() {
-        let literal = r#"{"tenant":"acme","route":"orders","shard":2,"policy":{"kind":"api","lease":30000,"wait":1000,"retention":"forever","on_unknown":"park"},"registered":true}"#;
+        let literal = r#"{"tenant":"acme","route":"orders","shard":2,"policy":{"kind":"api","lease":30000,"wait":1000,"retention":"forever","on_unknown":"park","max_lease":600000,"resolve_after":300000,"resolve_tries":8},"registered":true}"#;
         let form: Form = serde_json::from_str(literal).unwrap();
         assert_eq!(serde_json::to_string(&form).unwrap(), literal);
         let oldest = r#"{"tenant":"acme","route":"orders","policy":{}}"#;

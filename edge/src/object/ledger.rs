@@ -5,14 +5,16 @@
 
 use std::rc::Rc;
 
-use shared::decide::{Ask as Asking, Begin, Complete, Look, Release, Replay, Suspend};
+use shared::decide::{
+    Ask as Asking, Begin, Complete, Finding, Look, Probed, Pursue, Release, Replay, Settle, Suspend,
+};
 use shared::fingerprint::Fingerprint;
 use shared::metrics::Call as Counted;
 use shared::placement::KeyDigest;
 use shared::policy::{Kind, OnUnknown, Policy};
 use shared::present::{self, Named};
-use shared::processor::Processor;
-use shared::record::{AttemptId, State};
+use shared::processor::{Asker, Processor, Settling};
+use shared::record::{AttemptId, Record, State};
 use shared::scope::OperationKey;
 use shared::store::RecordStore;
 use shared::time::{Millis, Timestamp};
@@ -20,13 +22,16 @@ use shared::time::{Millis, Timestamp};
 use super::counts::Saved;
 use super::identity::Identity;
 use super::{fingerprints, sweep};
-use crate::message::{Answer, Ask, Call, Ended};
+use crate::message::{Answer, Ask, Call, Ended, Question};
+use crate::message_operator::Preview;
 use crate::migrations::migrate;
 use crate::sql::{Sql, SqlError};
 use crate::sql_store::{MIGRATIONS, SqlStore};
 
 /// The most leases that one alarm turns into unknown outcomes (X5); more are left to the next, at once.
 const LEASES_MAX: usize = 200;
+/// When a retry may ask the origin again that has just been asked in vain.
+const ASKED_AGAIN: Millis = Millis::from_secs(10);
 /// How far apart alarms are while calls come.
 pub(crate) const TICK: Millis = Millis::from_secs(1);
 
@@ -54,10 +59,11 @@ pub(crate) enum Step {
     },
 }
 
-/// What is remembered of a *begin* while it waits.
+/// What is remembered of a caller while it waits: of a *begin* for its twin, or of an attempt for the origin that works on.
 pub(crate) struct Waiting {
     key: OperationKey,
-    fingerprint: Fingerprint,
+    /// None for an attempt's own caller: it has been let run, and is counted when the origin completes.
+    fingerprint: Option<Fingerprint>,
     policy: Option<Policy>,
 }
 
@@ -69,12 +75,18 @@ impl Waiting {
                 key, fingerprint, ..
             } => Some(Self {
                 key: key.clone(),
-                fingerprint: *fingerprint,
+                fingerprint: Some(*fingerprint),
+                policy: call.policy,
+            }),
+            Ask::Pending { key, .. } => Some(Self {
+                key: key.clone(),
+                fingerprint: None,
                 policy: call.policy,
             }),
             Ask::Complete { .. }
             | Ask::Release { .. }
             | Ask::Suspend { .. }
+            | Ask::Probed { .. }
             | Ask::Abandon { .. }
             | Ask::Look { .. }
             | Ask::Status { .. }
@@ -123,7 +135,7 @@ impl Ledger {
         })
     }
 
-    /// A caller has waited for its running twin; it is answered from what is there now, and never runs.
+    /// A caller has waited; it is answered from what is there now, and never runs.
     pub(crate) fn after_waiting(
         &mut self,
         waiting: &Waiting,
@@ -134,17 +146,19 @@ impl Ledger {
         let kind = policy.map_or(Kind::Api, Policy::kind);
         let look = self
             .processor
-            .look(&waiting.key, Some(&waiting.fingerprint), kind, now)?;
-        self.processor.waited(&look);
+            .look(&waiting.key, waiting.fingerprint.as_ref(), kind, now)?;
+        if waiting.fingerprint.is_some() {
+            self.processor.waited(&look);
+        }
         self.looked(look, &waiting.key, policy.as_ref(), now)
     }
 
-    /// The alarm: what is due is done, a bounded piece of it. Which operations became unknown, and when the next one is due.
-    pub(crate) fn alarm(
-        &mut self,
-        now: Timestamp,
-    ) -> Result<(Vec<KeyDigest>, Option<Timestamp>), SqlError> {
-        let expired = self.processor.expire_leases(now, LEASES_MAX)?;
+    /// The alarm: what is due is done, a bounded piece of it. Which operations became unknown.
+    pub(crate) fn alarm(&mut self, now: Timestamp) -> Result<Vec<KeyDigest>, SqlError> {
+        let expired = match self.identity.as_ref().map(|known| known.policy) {
+            Some(policy) => self.processor.expire_leases(&policy, now, LEASES_MAX)?,
+            None => Vec::new(),
+        };
         if self.processor.store().needs_sweep() && self.sweep.is_due(now) {
             let retention = self
                 .identity
@@ -155,27 +169,87 @@ impl Ledger {
         if self.counts_due().is_some_and(|due| due <= now) {
             self.save_counts(now)?;
         }
-        let settled = expired.iter().map(KeyDigest::of).collect();
-        // While calls come, the alarm ticks: setting it for each moment that comes nearer would cost a row each.
-        let next = if core::mem::take(&mut self.called) {
-            Some(now.plus(TICK))
-        } else {
-            self.next_due()?
-        };
-        Ok((settled, next))
+        Ok(expired.iter().map(KeyDigest::of).collect())
     }
 
-    /// When the alarm is next needed, all things considered.
-    fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
+    /// When the next alarm is needed after one. While calls come it ticks: setting it for each moment that comes nearer would
+    /// cost a row each.
+    pub(crate) fn next_alarm(&mut self, now: Timestamp) -> Result<Option<Timestamp>, SqlError> {
+        if core::mem::take(&mut self.called) {
+            return Ok(Some(now.plus(TICK)));
+        }
+        self.next_due()
+    }
+
+    /// When something is next due, all things considered.
+    pub(crate) fn next_due(&mut self) -> Result<Option<Timestamp>, SqlError> {
         let sweep = self
             .processor
             .store()
             .needs_sweep()
             .then(|| self.sweep.due())
             .flatten();
-        let lease = self.processor.store().next_lease_end()?;
+        let record = self.processor.store().next_due()?;
         let counts = self.counts_due();
-        Ok([sweep, lease, counts].into_iter().flatten().min())
+        Ok([sweep, record, counts].into_iter().flatten().min())
+    }
+
+    /// What the resolver does about the records that are due, one for each token (U5).
+    pub(crate) fn pursue(
+        &mut self,
+        tokens: &[AttemptId],
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Vec<(OperationKey, AttemptId, Pursue)>, SqlError> {
+        self.processor.pursue(tokens, policy, now)
+    }
+
+    /// The request that the resolver sends again.
+    pub(crate) fn request(&mut self, key: &OperationKey) -> Result<Option<Vec<u8>>, SqlError> {
+        self.processor.store().request(&KeyDigest::of(key))
+    }
+
+    /// The key and the record under this digest, if there is a live one.
+    pub(crate) fn find(
+        &mut self,
+        digest: &KeyDigest,
+        now: Timestamp,
+    ) -> Result<Option<(OperationKey, Record)>, SqlError> {
+        let store = self.processor.store();
+        let record = store.load(digest)?.filter(|record| record.is_live(now));
+        Ok(store.key(digest)?.zip(record))
+    }
+
+    /// The key under this digest of an operation that was settled, although its record is gone.
+    pub(crate) fn settled_key(
+        &mut self,
+        digest: &KeyDigest,
+    ) -> Result<Option<OperationKey>, SqlError> {
+        self.processor.store().logged_key(digest)
+    }
+
+    /// The rule, for those who bring messages of their own.
+    pub(crate) const fn processor(&mut self) -> &mut Processor<SqlStore> {
+        &mut self.processor
+    }
+
+    /// An operator settles an operation, or asks what would become of it (U6).
+    pub(crate) fn settle(
+        &mut self,
+        key: &OperationKey,
+        settling: Settling,
+        preview: Preview,
+        now: Timestamp,
+    ) -> Result<Settle, SqlError> {
+        let Some(policy) = self.identity.as_ref().map(|known| known.policy) else {
+            return Ok(Settle::NothingToSettle);
+        };
+        match preview {
+            Preview::Only => self
+                .processor
+                .would_settle(key, settling.settlement, &policy, now),
+            Preview::No => self.processor.settle(key, settling, &policy, now),
+        }
     }
 
     /// When the sums must be saved, if they must.
@@ -252,19 +326,21 @@ impl Ledger {
                     fingerprint,
                     minted_at,
                 };
-                return self.begin(&key, &asking, policy, wait, now);
+                let request = (!body.is_empty()).then_some(body.as_slice());
+                return self.begin(&key, &asking, request, policy, wait, now);
             }
             Ask::Complete {
                 key,
                 token,
                 outcome,
+                reference,
                 latency,
             } => {
                 self.processor.sums_mut().origin_latency.observe(latency);
-                let outcome = outcome.with(body);
+                let (outcome, reference) = (outcome.with(body), reference.as_deref());
                 let complete = self
                     .processor
-                    .complete(&key, token.0, outcome, policy, now)?;
+                    .complete(&key, token.0, outcome, reference, policy, now)?;
                 (completed(complete), Vec::new())
             }
             Ask::Release {
@@ -274,21 +350,46 @@ impl Ledger {
                 latency,
             } => {
                 self.observe(latency);
-                let kind = policy.kind();
-                let release = self.processor.release(&key, token.0, status, kind, now)?;
+                let release = self.processor.release(&key, token.0, status, policy, now)?;
                 (self.released(release, &key, policy, now)?, Vec::new())
             }
             Ask::Suspend {
                 key,
                 token,
                 cause,
+                reference,
                 latency,
             } => {
                 self.observe(latency);
-                let suspend = self.processor.suspend(&key, token.0, cause.into(), now)?;
+                let reference = reference.as_deref();
+                let suspend =
+                    self.processor
+                        .suspend(&key, token.0, cause.into(), reference, policy, now)?;
                 (suspended(suspend), Vec::new())
             }
-            Ask::Abandon { key, token } => self.abandon(&key, token.0, now)?,
+            Ask::Pending {
+                key,
+                token,
+                reference,
+                wait,
+            } => {
+                if let Some(reference) = reference {
+                    self.processor.refer(&key, token.0, &reference, now)?;
+                }
+                return self.pending(&key, policy, wait, now);
+            }
+            Ask::Probed {
+                key,
+                token,
+                finding,
+            } => {
+                let finding = finding.with(body);
+                self.probed(&key, token.0, finding, policy, now)?
+            }
+            Ask::Abandon { key, token } => {
+                self.processor.abandon(&key, token.0, policy, now)?;
+                (Answer::Done, Vec::new())
+            }
             Ask::Look { key, fingerprint } => {
                 let look = self
                     .processor
@@ -313,11 +414,12 @@ impl Ledger {
         &mut self,
         key: &OperationKey,
         asking: &Asking,
+        request: Option<&[u8]>,
         policy: &Policy,
         wait: Millis,
         now: Timestamp,
     ) -> Result<Step, SqlError> {
-        let begin = self.processor.begin(key, asking, policy, now)?;
+        let begin = self.processor.begin(key, asking, request, policy, now)?;
         let operation = KeyDigest::of(key);
         let other = matches!(
             begin,
@@ -331,7 +433,9 @@ impl Ledger {
                 number: lease.number.get(),
                 lease: lease.until.since(now),
                 took_over: lease.took_over.is_some(),
+                point: lease.point.map(|point| String::from(point.name())),
             },
+            Begin::Ask(question) => Answer::Ask(asked(question, now)),
             Begin::Replay(replay) => {
                 let (answer, body) = Answer::replay(replay);
                 return Ok(Step::Answer(answer, body));
@@ -352,14 +456,48 @@ impl Ledger {
         Ok(Step::Answer(answer, Vec::new()))
     }
 
-    fn abandon(
+    /// The origin works on: its caller waits for the outcome, and is answered from the record (L5).
+    fn pending(
+        &mut self,
+        key: &OperationKey,
+        policy: &Policy,
+        wait: Millis,
+        now: Timestamp,
+    ) -> Result<Step, SqlError> {
+        match self.processor.look(key, None, policy.kind(), now)? {
+            Look::Running { lease_until } => Ok(Step::Wait {
+                operation: KeyDigest::of(key),
+                span: wait.min(policy.wait()).min(lease_until.since(now)),
+            }),
+            look @ (Look::Absent | Look::Unknown(_) | Look::Done(_) | Look::Mismatch) => {
+                let (answer, body) = self.looked(look, key, Some(policy), now)?;
+                Ok(Step::Answer(answer, body))
+            }
+        }
+    }
+
+    fn probed(
         &mut self,
         key: &OperationKey,
         token: AttemptId,
+        finding: Finding,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<(Answer, Vec<u8>), SqlError> {
-        self.processor.abandon(key, token, now)?;
-        Ok((Answer::Done, Vec::new()))
+        let asker = Asker::Caller;
+        let probed = self
+            .processor
+            .probed(key, token, finding, asker, policy, now)?;
+        let answer = match probed {
+            Probed::Recorded { expires_at } => Answer::Recorded { expires_at },
+            Probed::NotRun => Answer::Released,
+            Probed::Unknown(unknown) => Answer::Unknown {
+                cause: unknown.cause.into(),
+                retry: self.retry(key, Some(policy), now)?,
+            },
+            Probed::Superseded => Answer::Superseded,
+        };
+        Ok((answer, Vec::new()))
     }
 
     fn released(
@@ -417,7 +555,8 @@ impl Ledger {
             Some(State::Completed { .. }) | None => return Ok(None),
         };
         Ok(match policy.map(|policy| policy.on_unknown()) {
-            Some(OnUnknown::Park | OnUnknown::Probe) | None if lease_until <= now => None,
+            Some(OnUnknown::Park) | None if lease_until <= now => None,
+            Some(OnUnknown::Probe) if lease_until <= now => Some(ASKED_AGAIN),
             Some(OnUnknown::Park | OnUnknown::Probe | OnUnknown::Resume | OnUnknown::Rerun)
             | None => Some(lease_until.since(now)),
         })
@@ -461,6 +600,17 @@ impl Ledger {
         };
         let status = serde_json::to_vec(&present::status(&named, &record, now));
         Ok((Answer::Status, status.map_err(SqlError::unreadable)?))
+    }
+}
+
+/// A question as the Worker, or the resolver, puts it.
+pub(crate) fn asked(question: shared::decide::Question, now: Timestamp) -> Question {
+    Question {
+        number: question.number.get(),
+        lease: question.until.since(now),
+        since_dispatch: question.since_dispatch,
+        reference: question.reference,
+        point: question.point.map(|point| String::from(point.data())),
     }
 }
 

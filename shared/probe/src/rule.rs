@@ -92,7 +92,7 @@ fn operation() -> bool {
         fingerprint: fingerprint(),
         minted_at: None,
     };
-    let Ok(Begin::Execute(_)) = processor.begin(&key, &ask, &policy, now) else {
+    let Ok(Begin::Execute(_)) = processor.begin(&key, &ask, None, &policy, now) else {
         return false;
     };
     let answer = OriginAnswer {
@@ -105,6 +105,6 @@ fn operation() -> bool {
         body: Body::Kept(vec![]),
     };
     let verdict = black_box(classify(Kind::Api, answer, None));
-    let completed = processor.complete(&key, ask.token, outcome, &policy, now);
+    let completed = processor.complete(&key, ask.token, outcome, None, &policy, now);
     completed.is_ok() && verdict == shared::classify::Verdict::Final
 }

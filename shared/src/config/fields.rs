@@ -51,7 +51,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "OPERATOR_TOKENS",
         secret: true,
-        doc: "JSON: `{\"<SHA-256 of a token, hex>\": \"operator\"}` or `\"viewer\"`.",
+        doc: "JSON: `{\"<SHA-256 of a token, hex>\": \"operator\"}` or `\"viewer\"`, with the name that the log shows if there is one: `\"operator:alice\"`.",
     },
 ];
 
@@ -183,6 +183,8 @@ fields! {
         "How long the origin may take; after that the outcome is unknown.";
     LEASE: "lease", Both, Text("30s"), takes "a span such as \"30s\", at least the timeout and 2s, at most \"1h\"", "L2",
         "How long one attempt keeps all others out, if it is never heard of again.";
+    MAX_LEASE: "max_lease", Both, Text("10m"), takes "a span such as \"10m\", at least the lease, at most \"24h\"", "L5",
+        "How long one attempt may keep all others out with the extensions that the origin asks for. Where the lease is longer, the default is the lease.";
     WAIT: "wait", Both, Text("1s"), takes "a span such as \"1s\", at most \"2s\"", "A, B",
         "How long an equal request waits for the running one before it is answered 409 (a delivery: 503).";
     RETENTION_API: "retention", Api, Text("72h"), takes "a span such as \"72h\", at most \"3660d\", or \"forever\"", "R2, P6",
@@ -205,12 +207,46 @@ fields! {
         "The last day on which the exception is not flagged. It applies afterwards, too.";
     STATUS_REASON: "statuses.reason", Both, Required, takes "the reason, as a text", "G",
         "Why.";
-    ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\" or \"park\"", "U3",
+    PHASES: "phases", Both, Absent, takes "a list of 1 to 16 names, each 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"", "L5",
+        "The steps of the work, in their order: the names under which the origin saves recovery points.";
+    REFERENCE: "reference", Both, Text("location"), takes "the name of a header, but no cookie's", "U3, U6",
+        "The header of the origin's answer whose value is kept as the origin's own reference for what it made.";
+    ON_UNKNOWN_API: "on_unknown", Api, Required, takes "\"resume\", \"probe\" or \"park\"", "U3",
         "What happens after an outcome that nobody knows; see above.";
-    ON_UNKNOWN_WEBHOOK: "on_unknown", Webhook, Text("rerun"), takes "\"rerun\", \"resume\" or \"park\"", "U3",
+    ON_UNKNOWN_WEBHOOK: "on_unknown", Webhook, Text("rerun"), takes "\"rerun\", \"resume\", \"probe\" or \"park\"", "U3",
         "The same for deliveries; see above.";
     ORIGIN_DEDUPES: "origin_dedupes", Both, Flag(false), takes "true or false", "U3",
         "Whether the origin does the work of one operation id once, however often it is asked. `on_unknown = \"resume\"` needs it.";
+    PROBE: "probe", Both, Absent, takes "a table { path, found, absent, quiet, status }", "U3",
+        "How the origin is asked about an operation whose outcome nobody knows. `on_unknown = \"probe\"` needs it; see above.";
+    PROBE_PATH: "probe.path", Both, Required, takes "a path at the origin that names the operation, such as \"/v1/orders/by-operation/{operation}\"", "U3",
+        "Where the origin is asked, with a query if need be. `{operation}` is the operation's id, `{reference}` the origin's own reference, `{point:/id}` a member of the recovery point's data.";
+    PROBE_FOUND: "probe.found", Both, Absent, takes "a table { status, pointer, equals }", "U3",
+        "The answer that proves that the work was done, where the origin gives no `Oncegate-Outcome`. A status alone proves nothing.";
+    FOUND_STATUS: "probe.found.status", Both, Required, takes "a status, 200 to 599", "U3",
+        "The status of that answer.";
+    FOUND_POINTER: "probe.found.pointer", Both, Required, takes "a JSON Pointer such as \"/order/state\"", "U3",
+        "The member of its JSON body that is looked at.";
+    FOUND_EQUALS: "probe.found.equals", Both, Required, takes "a text, a number, or true or false", "U3",
+        "What that member is; a number by its value.";
+    PROBE_ABSENT: "probe.absent", Both, Absent, takes "a table { status, pointer, equals }", "U3",
+        "The answer that proves that the work was not done, likewise, once `quiet` has passed.";
+    ABSENT_STATUS: "probe.absent.status", Both, Required, takes "a status, 200 to 599", "U3",
+        "The status of that answer.";
+    ABSENT_POINTER: "probe.absent.pointer", Both, Required, takes "a JSON Pointer such as \"/order/state\"", "U3",
+        "The member of its JSON body that is looked at.";
+    ABSENT_EQUALS: "probe.absent.equals", Both, Required, takes "a text, a number, or true or false", "U3",
+        "What that member is; a number by its value.";
+    PROBE_QUIET: "probe.quiet", Both, Text("5m"), takes "a span such as \"5m\", at least the timeout, at most \"24h\"", "U3",
+        "How long after the last dispatch `absent` proves nothing yet: what was sent may still arrive.";
+    PROBE_STATUS: "probe.status", Both, Absent, takes "a status, 200 to 599", "U3",
+        "The status with which an outcome that the probe found is replayed. Without it, that of the probe's own answer.";
+    RESOLVE_AFTER: "resolve_after", Both, Text("5m"), takes "a span such as \"5m\", at most \"6h\"", "U5",
+        "How long after an outcome became unknown, and no retry came, the resolver first acts. Its pauses grow from there.";
+    RESOLVE_TRIES: "resolve_tries", Both, Number(8), takes "a whole number, 0 to 32", "U5",
+        "How often the resolver tries before the operation needs a person; 0 for never.";
+    RESOLVER_CREDENTIAL: "resolver_credential", Both, Absent, takes "the name of a secret, of A-Z, 0-9 and \"_\"", "U5",
+        "The name of the secret that the gateway's own sends carry as `Authorization`: the probe's and the resolver's. A client's credential is not kept.";
     TENANT: "tenant", Api, Required, takes "\"api-key\", or a table { from = … }", "K6",
         "Whose keys a request's are; see above.";
     TENANT_FROM: "tenant.from", Api, Required, takes "\"api-key\", \"header\" or \"credential-digest\"", "K6",
@@ -229,6 +265,12 @@ fields! {
         "For `report` and `optional`: the last day on which that is not flagged.";
     KEY_REASON: "key_reason", Api, Absent, takes "the reason, as a text", "G",
         "For `report` and `optional`: why.";
+    TIER: "tier", Api, Text("full"), takes "\"full\" or \"best-effort\"", "G",
+        "What becomes of a request while the store is down. `full` refuses it with 503; `best-effort` passes it unprotected, so that it may run twice.";
+    TIER_UNTIL: "tier_until", Api, Absent, takes "a date such as \"2027-06-30\"", "G",
+        "For `best-effort`: the last day on which that is not flagged.";
+    TIER_REASON: "tier_reason", Api, Absent, takes "the reason, as a text", "G",
+        "For `best-effort`: why.";
     STRICT: "strict", Api, Flag(false), takes "true or false", "K1",
         "Whether only a key in quotes (RFC 9651) is taken.";
     KEY_LENGTH_MIN: "key_length_min", Api, Number(16), takes "a whole number, 1 to 512", "K2",

@@ -7,6 +7,7 @@ mod fields;
 mod mistake;
 mod nearest;
 mod origin;
+mod probe;
 mod quantity;
 mod route;
 mod routes;
@@ -26,6 +27,7 @@ pub use self::fields::{FIELDS, Field, VARIABLES, Variable, fields_markdown};
 pub use self::mistake::Mistake;
 pub use self::origin::{OriginUrl, OriginUrlError};
 pub use self::routes::{Found, Routes};
+pub use self::secrets::{OPERATOR_NAME_BYTES_MAX, Operator};
 pub use crate::path;
 
 use self::mistake::Notes;
@@ -53,8 +55,8 @@ pub struct Config {
     pub operator_host: Option<String>,
     /// The API keys and whose they are (K6).
     pub api_keys: ApiKeys,
-    /// The operators' tokens and what they may do (X3).
-    pub operator_tokens: Credentials<wire::Role>,
+    /// The operators' tokens, what they may do and who they are (X3).
+    pub operator_tokens: Credentials<Operator>,
     vault: Vault,
 }
 
@@ -113,6 +115,13 @@ impl Config {
     #[must_use]
     pub fn front_secret_holds(&self, name: &SecretName, presented: &[u8]) -> bool {
         self.vault.front_secret_holds(name, presented)
+    }
+
+    /// What the gateway's own sends for `route` carry as `Authorization`, if anything; nothing where the secret was not
+    /// seen (U5).
+    #[must_use]
+    pub fn resolver_credential(&self, route: &Route) -> Option<&str> {
+        self.vault.resolver_credential(route.resolver_credential()?)
     }
 
     /// The names of all routes, sorted.

@@ -10,17 +10,18 @@ use serde_json::{Map, Value};
 use super::fields::{self, Field};
 use super::origin::{self, OriginUrl};
 use super::secrets::Vault;
-use super::section::Section;
-use super::{Reader, mistake, quantity, tenant};
+use super::section::{Noted, Section};
+use super::{Reader, mistake, probe, quantity, tenant};
 use crate::fingerprint::Exclusion;
 use crate::key::{KeyRule, Presence};
 use crate::path::PathPattern;
 use crate::pointer::Pointer;
 use crate::policy::{
-    ApiRoute, KeyException, Kind, Method, MovedTo, OnUnknown, Policy, PolicyError, PolicyParts,
-    Retention, Route, RouteError, RouteKind, RouteParts, StatusMove, WebhookRoute,
+    ApiRoute, Granted, Kind, Method, MovedTo, OnUnknown, Policy, PolicyError, PolicyParts,
+    Retention, Route, RouteError, RouteKind, RouteParts, StatusMove, Tier, WebhookRoute,
 };
-use crate::scope::{OriginName, RouteName, SecretName, TenantId};
+use crate::probe::Probe;
+use crate::scope::{HeaderName, OriginName, PhaseName, RouteName, SecretName, TenantId};
 use crate::webhook::Scheme;
 
 /// Reads a route, and notes all that is wrong with it.
@@ -37,7 +38,7 @@ pub(super) fn read(
         &[("api", Kind::Api), ("webhook", Kind::Webhook)],
     );
     section.check_names("", kind);
-    let shared = Shared::read(reader, &section, origins);
+    let shared = Shared::read(reader, vault, name, &section, origins);
     // Which fields there are, and what their defaults are, depends on the kind.
     let kind = kind?;
     let details = match kind {
@@ -64,11 +65,17 @@ struct Shared {
     request_body_max: usize,
     outcome_body_max: usize,
     statuses: Vec<StatusMove>,
+    phases: Vec<PhaseName>,
+    resolver_credential: Option<SecretName>,
+    reference: HeaderName,
+    probe: Option<Probe>,
 }
 
 impl Shared {
     fn read(
         reader: &Reader<'_>,
+        vault: &mut Vault,
+        name: &RouteName,
         section: &Section<'_>,
         origins: &BTreeMap<OriginName, OriginUrl>,
     ) -> Option<Self> {
@@ -82,6 +89,10 @@ impl Shared {
         let request_body_max = section.size(&fields::REQUEST_BODY_MAX);
         let outcome_body_max = section.size(&fields::OUTCOME_BODY_MAX);
         let statuses = statuses(section);
+        let phases = phases(section);
+        let resolver_credential = resolver_credential(reader, vault, name, section);
+        let reference = section.parsed(&fields::REFERENCE, HeaderName::parse);
+        let probe = probe::read(section);
         Some(Self {
             methods: methods?,
             path: path?,
@@ -91,6 +102,10 @@ impl Shared {
             request_body_max: request_body_max?,
             outcome_body_max: outcome_body_max?,
             statuses: statuses?,
+            phases: phases?,
+            resolver_credential: resolver_credential.ok()?,
+            reference: reference?,
+            probe: probe.ok()?,
         })
     }
 
@@ -107,6 +122,10 @@ impl Shared {
             request_body_max: self.request_body_max,
             outcome_body_max: self.outcome_body_max,
             statuses: self.statuses,
+            phases: self.phases,
+            resolver_credential: self.resolver_credential,
+            reference: self.reference,
+            probe: self.probe,
         }
     }
 }
@@ -152,32 +171,72 @@ fn statuses(section: &Section<'_>) -> Option<Vec<StatusMove>> {
     read.into_iter().collect()
 }
 
+/// None where they are not named; a list that names none is a mistake (L5).
+fn phases(section: &Section<'_>) -> Option<Vec<PhaseName>> {
+    if !section.has(&fields::PHASES) {
+        return Some(Vec::new());
+    }
+    let phases = section.list(&fields::PHASES, PhaseName::parse)?;
+    if phases.is_empty() {
+        section.refuse(&fields::PHASES, "an empty list");
+        return None;
+    }
+    Some(phases)
+}
+
+/// U5: whose word the gateway's own sends carry, if anyone's.
+fn resolver_credential(
+    reader: &Reader<'_>,
+    vault: &mut Vault,
+    route: &RouteName,
+    section: &Section<'_>,
+) -> Result<Option<SecretName>, Noted> {
+    if !section.has(&fields::RESOLVER_CREDENTIAL) {
+        return Ok(None);
+    }
+    let name = section.parsed(&fields::RESOLVER_CREDENTIAL, SecretName::parse);
+    let name = name.ok_or(Noted)?;
+    vault.fill_resolver(reader, route, &name);
+    Ok(Some(name))
+}
+
 fn policy(section: &Section<'_>, kind: Kind) -> Option<Policy> {
     let retention = match kind {
         Kind::Api => &fields::RETENTION_API,
         Kind::Webhook => &fields::RETENTION_WEBHOOK,
     };
     let lease = section.span(&fields::LEASE);
+    let max_lease = section.span(&fields::MAX_LEASE);
     let wait = section.span(&fields::WAIT);
+    let resolve_after = section.span(&fields::RESOLVE_AFTER);
+    let resolve_tries = section.number(&fields::RESOLVE_TRIES);
     let retention = section.parsed(retention, |text| match text {
         "forever" => Ok(Retention::FOREVER),
         text => quantity::span(text)
             .and_then(|span| Retention::of(span).map_err(|error| error.to_string())),
     });
     let on_unknown = on_unknown(section, kind);
+    let (lease, mut max_lease) = (lease?, max_lease?);
+    if !section.has(&fields::MAX_LEASE) {
+        max_lease = max_lease.max(lease);
+    }
     let parts = PolicyParts {
-        lease: lease?,
+        kind,
+        lease,
         wait: wait?,
         retention: retention?,
-        ..PolicyParts::defaults(kind, on_unknown?)
+        on_unknown: on_unknown?,
+        max_lease,
+        resolve_after: resolve_after?,
+        resolve_tries: u16::try_from(resolve_tries?).unwrap_or(u16::MAX), // refused as too many
     };
     Policy::new(parts)
         .map_err(|error| {
             let field = match error {
-                PolicyError::Lease { .. } | PolicyError::MaxLease { .. } => &fields::LEASE,
-                PolicyError::ResolveAfter { .. } | PolicyError::ResolveTries { .. } => {
-                    &fields::ON_UNKNOWN_API
-                }
+                PolicyError::Lease { .. } => &fields::LEASE,
+                PolicyError::MaxLease { .. } => &fields::MAX_LEASE,
+                PolicyError::ResolveAfter { .. } => &fields::RESOLVE_AFTER,
+                PolicyError::ResolveTries { .. } => &fields::RESOLVE_TRIES,
                 PolicyError::Wait { .. } => &fields::WAIT,
                 PolicyError::Retention { .. } => &fields::RETENTION_API,
                 PolicyError::RerunOnApi => &fields::ON_UNKNOWN_API,
@@ -189,19 +248,30 @@ fn policy(section: &Section<'_>, kind: Kind) -> Option<Policy> {
 
 /// What each choice costs (U3).
 const RESUME: &str = "\"resume\": the next retry runs again, which is right only if the origin does the work of one operation id once, and origin_dedupes = true says so";
+const PROBE: &str = "\"probe\": the origin is asked by operation id, at the path of a table probe, and only its explicit word settles it, so that word has to be built there, and what it leaves open stays unknown until a person looks";
 const PARK: &str = "\"park\": nothing runs again before an operator has settled it, so nothing happens twice, but somebody has to look";
 const RERUN: &str = "\"rerun\": the next delivery runs again, so the work may happen twice";
 
 fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
+    let chosen = chosen_on_unknown(section, kind)?;
+    if chosen != OnUnknown::Probe && section.has(&fields::PROBE) {
+        let remedy = "leave it out, or set on_unknown = \"probe\"";
+        section.note(&fields::PROBE, "a probe that would never be sent", remedy);
+        return None;
+    }
+    Some(chosen)
+}
+
+fn chosen_on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
     let dedupes = section.flag(&fields::ORIGIN_DEDUPES);
     let (field, prices) = match kind {
         Kind::Api => (
             &fields::ON_UNKNOWN_API,
-            format!("choose {RESUME}; or {PARK}"),
+            format!("choose {RESUME}; or {PROBE}; or {PARK}"),
         ),
         Kind::Webhook => (
             &fields::ON_UNKNOWN_WEBHOOK,
-            format!("choose {RERUN}; or {RESUME}; or {PARK}"),
+            format!("choose {RERUN}; or {RESUME}; or {PROBE}; or {PARK}"),
         ),
     };
     if kind == Kind::Api && !section.has(field) {
@@ -211,6 +281,7 @@ fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
     let chosen = section.parsed(field, |text| {
         Ok::<_, String>(match text {
             "resume" => Ok(OnUnknown::Resume),
+            "probe" => Ok(OnUnknown::Probe),
             "park" => Ok(OnUnknown::Park),
             "rerun" => Ok(OnUnknown::Rerun),
             other => Err(mistake::shown(&Value::from(other))),
@@ -229,6 +300,10 @@ fn on_unknown(section: &Section<'_>, kind: Kind) -> Option<OnUnknown> {
             }
             None => None,
         },
+        (Ok(OnUnknown::Probe), Kind::Api | Kind::Webhook) if !section.has(&fields::PROBE) => {
+            section.note(field, "\"probe\" without a table probe", &prices);
+            None
+        }
         (Ok(chosen @ (OnUnknown::Park | OnUnknown::Probe)), Kind::Api | Kind::Webhook)
         | (Ok(chosen @ OnUnknown::Rerun), Kind::Webhook) => Some(chosen),
         (Err(found), Kind::Api | Kind::Webhook) => {
@@ -254,6 +329,7 @@ fn api(
     let length_max = section.number(&fields::KEY_LENGTH_MAX);
     let exclusions = exclusions(section);
     let length = |number: u64| usize::try_from(number).unwrap_or(usize::MAX); // refused as too long
+    let tier = tier(section);
     let (presence, key_exception) = presence?;
     Some(ApiRoute {
         key: KeyRule {
@@ -263,13 +339,14 @@ fn api(
             strict: strict?,
         },
         key_exception,
+        best_effort: tier.ok()?,
         tenant: tenant?,
         exclusions: exclusions?,
     })
 }
 
 /// Whether there has to be a key (K3), and what passes without one: until a date and for a reason (G).
-fn presence(section: &Section<'_>) -> Option<(Presence, Option<KeyException>)> {
+fn presence(section: &Section<'_>) -> Option<(Presence, Option<Granted>)> {
     let presences = [Presence::Required, Presence::Report, Presence::Optional];
     let presence = section.parsed(&fields::KEY, |text| {
         let found = presences
@@ -277,32 +354,56 @@ fn presence(section: &Section<'_>) -> Option<(Presence, Option<KeyException>)> {
             .find(|presence| presence.to_string() == text);
         found.ok_or_else(|| mistake::shown(&Value::from(text)))
     })?;
-    let given = [&fields::KEY_UNTIL, &fields::KEY_REASON].map(|field| (field, section.has(field)));
+    let (until, reason) = (&fields::KEY_UNTIL, &fields::KEY_REASON);
     match presence {
         Presence::Required => {
-            for (field, _) in given.into_iter().filter(|(_, given)| *given) {
-                section.note(
-                    field,
-                    "an exception without one",
-                    "leave it out: keys are required",
-                );
-            }
+            refuse_grant(section, until, reason, "keys are required");
             Some((presence, None))
         }
         Presence::Report | Presence::Optional => {
-            for (field, _) in given.into_iter().filter(|(_, given)| !*given) {
-                let remedy = format!("key = \"{presence}\" is an exception: give {}", field.value);
-                section.note(field, "nothing", &remedy);
-            }
-            let until = section.date(&fields::KEY_UNTIL);
-            let reason = section.reason(&fields::KEY_REASON);
-            Some((
-                presence,
-                Some(KeyException {
-                    until: until?,
-                    reason: reason?,
-                }),
-            ))
+            let what = format!("key = \"{presence}\"");
+            let granted = granted(section, until, reason, &what)?;
+            Some((presence, Some(granted)))
+        }
+    }
+}
+
+/// What becomes of requests while the store is down: only for a time and a reason do they pass (G).
+fn tier(section: &Section<'_>) -> Result<Option<Granted>, Noted> {
+    let tiers = [Tier::Full, Tier::BestEffort].map(|tier| (tier.as_str(), tier));
+    let (until, reason) = (&fields::TIER_UNTIL, &fields::TIER_REASON);
+    match section.choice(&fields::TIER, &tiers).ok_or(Noted)? {
+        Tier::Full => {
+            refuse_grant(section, until, reason, "the tier is \"full\"");
+            Ok(None)
+        }
+        Tier::BestEffort => granted(section, until, reason, "tier = \"best-effort\"")
+            .map(Some)
+            .ok_or(Noted),
+    }
+}
+
+/// Until when and why `what` is, both of which have to be given (G).
+fn granted(section: &Section<'_>, until: &Field, reason: &Field, what: &str) -> Option<Granted> {
+    for field in [until, reason] {
+        if !section.has(field) {
+            let remedy = format!("{what} is an exception: give {}", field.value);
+            section.note(field, "nothing", &remedy);
+        }
+    }
+    let (until, reason) = (section.date(until), section.reason(reason));
+    Some(Granted {
+        until: until?,
+        reason: reason?,
+    })
+}
+
+/// Notes the end and the reason of an exception that is none.
+fn refuse_grant(section: &Section<'_>, until: &Field, reason: &Field, why: &str) {
+    for field in [until, reason] {
+        if section.has(field) {
+            let remedy = format!("leave it out: {why}");
+            section.note(field, "an exception without one", &remedy);
         }
     }
 }
@@ -400,6 +501,10 @@ fn field_of(error: &RouteError, kind: Kind) -> &'static Field {
         RouteError::Secrets { .. } => &fields::SECRETS,
         RouteError::Tolerance { .. } => &fields::TOLERANCE,
         RouteError::Status { .. } | RouteError::SuccessNotRun { .. } => &fields::STATUSES,
+        RouteError::Reference => &fields::REFERENCE,
+        RouteError::Probe => &fields::PROBE,
+        RouteError::QuietWithinTimeout { .. } => &fields::PROBE_QUIET,
+        RouteError::Phases { .. } => &fields::PHASES,
         RouteError::Exceptions { .. } => match kind {
             Kind::Api => &fields::EXCLUDE,
             Kind::Webhook => &fields::STATUSES,

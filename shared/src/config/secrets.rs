@@ -24,11 +24,47 @@ use crate::wire;
 /// The fewest bytes of a secret that a trusted front shares with us: 128 bits in hex have twice as many.
 const FRONT_SECRET_BYTES_MIN: usize = 16;
 
+/// The most bytes of an operator's name (X5).
+pub const OPERATOR_NAME_BYTES_MAX: usize = 64;
+
+/// Whom an operator's token admits (X3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// What the token allows.
+    pub role: wire::Role,
+    /// Who did it, for the log of what operators change (U6); several tokens may be one person's.
+    pub name: Option<String>,
+}
+
+impl Operator {
+    /// `operator`, `viewer`, or one of them with a name: `operator:alice`.
+    fn parse(text: &str) -> Option<Self> {
+        let (role, name) = match text.split_once(':') {
+            Some((role, name)) => (role, Some(name)),
+            None => (text, None),
+        };
+        let role = match role {
+            "operator" => wire::Role::Operator,
+            "viewer" => wire::Role::Viewer,
+            _ => return None,
+        };
+        let is_name = |name: &str| {
+            (1..=OPERATOR_NAME_BYTES_MAX).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_graphic())
+        };
+        name.is_none_or(is_name).then(|| Self {
+            role,
+            name: name.map(String::from),
+        })
+    }
+}
+
 /// The secrets that were seen.
 #[derive(Clone, Default)]
 pub(super) struct Vault {
     webhooks: BTreeMap<RouteName, Vec<Secret>>,
     fronts: BTreeMap<SecretName, [u8; 32]>,
+    resolvers: BTreeMap<SecretName, String>,
 }
 
 impl Vault {
@@ -41,6 +77,34 @@ impl Vault {
         self.fronts
             .get(name)
             .is_some_and(|secret| secret.ct_eq(&presented).into())
+    }
+
+    pub(super) fn resolver_credential(&self, name: &SecretName) -> Option<&str> {
+        self.resolvers.get(name).map(String::as_str)
+    }
+
+    /// Takes in what a route's own sends carry as `Authorization`, and notes what is missing or none (U5).
+    pub(super) fn fill_resolver(
+        &mut self,
+        reader: &Reader<'_>,
+        route: &RouteName,
+        name: &SecretName,
+    ) {
+        let field = &fields::RESOLVER_CREDENTIAL;
+        let Some(text) = reader.secret(route, field, name) else {
+            return;
+        };
+        if is_header_value(text) {
+            self.resolvers.insert(name.clone(), text.to_owned());
+            return;
+        }
+        let found = format!("{name} that is no header's value");
+        let remedy = format!(
+            "set {name} to the whole value of Authorization, such as \"Bearer …\", in visible ASCII"
+        );
+        reader
+            .notes
+            .note(Some(route.as_str()), field.name, found, &remedy);
     }
 
     /// Takes in the secrets of a webhook route, and notes what is missing or none.
@@ -103,13 +167,23 @@ impl Vault {
     }
 }
 
+/// RFC 9110 §5.5 without what is obsolete: visible ASCII, with spaces inside only.
+fn is_header_value(text: &str) -> bool {
+    !text.is_empty()
+        && text == text.trim()
+        && text
+            .bytes()
+            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
+}
+
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "secrets of {} routes and {} fronts",
+            "secrets of {} routes, {} fronts and {} resolvers",
             self.webhooks.len(),
-            self.fronts.len()
+            self.fronts.len(),
+            self.resolvers.len()
         )
     }
 }
@@ -155,10 +229,16 @@ pub(super) fn api_keys(text: &str) -> Result<ApiKeys, String> {
     Credentials::from_hex(table).map_err(|error| error.to_string())
 }
 
-/// `{"<sha256 of the token, hex>": "operator" | "viewer"}`.
-pub(super) fn operator_tokens(text: &str) -> Result<Credentials<wire::Role>, String> {
-    let table: Vec<(String, wire::Role)> = table(text, "\"operator\" or \"viewer\"")?;
-    Credentials::from_hex(table).map_err(|error| error.to_string())
+/// `{"<sha256 of the token, hex>": "operator" | "viewer" | "operator:<name>" | "viewer:<name>"}`.
+pub(super) fn operator_tokens(text: &str) -> Result<Credentials<Operator>, String> {
+    const HOLDER: &str = "\"operator\" or \"viewer\", nor one of them with a name of 1 to 64 visible ascii characters behind \":\"";
+    let table: Vec<(String, String)> = table(text, HOLDER)?;
+    let operators: Option<Vec<(String, Operator)>> = table
+        .into_iter()
+        .map(|(digest, holder)| Some((digest, Operator::parse(&holder)?)))
+        .collect();
+    let operators = operators.ok_or_else(|| entry_is_not(HOLDER))?;
+    Credentials::from_hex(operators).map_err(|error| error.to_string())
 }
 
 fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<Vec<(String, T)>, String> {
@@ -170,9 +250,12 @@ fn table<T: DeserializeOwned>(text: &str, holder: &str) -> Result<Vec<(String, T
     };
     let mut table = Vec::new();
     for (digest, value) in values {
-        let value = json::read_value(value)
-            .map_err(|_not_shown| format!("an entry whose value is not {holder}"))?;
+        let value = json::read_value(value).map_err(|_not_shown| entry_is_not(holder))?;
         table.push((digest, value));
     }
     Ok(table)
+}
+
+fn entry_is_not(holder: &str) -> String {
+    format!("an entry whose value is not {holder}")
 }

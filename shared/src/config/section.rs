@@ -19,6 +19,9 @@ use crate::time::{Millis, Timestamp};
 /// The most bytes of a reason (X5).
 const REASON_BYTES_MAX: usize = 500;
 
+/// A mistake was noted in something that may be left out.
+pub(super) struct Noted;
+
 /// A table, and where it is.
 #[derive(Clone)]
 pub(super) struct Section<'a> {
@@ -41,7 +44,13 @@ impl<'a> Section<'a> {
 
     /// Notes a mistake in `field`.
     pub(super) fn note(&self, field: &Field, found: impl Into<String>, remedy: &str) {
-        let place = format!("{}{}", self.place, field.key());
+        // What is wrong with a route as a whole may show in a table inside it.
+        let name = if self.place.is_empty() {
+            field.name
+        } else {
+            field.key()
+        };
+        let place = format!("{}{name}", self.place);
         self.notes
             .note(Some(self.route), &place, found.into(), remedy);
     }
@@ -82,7 +91,7 @@ impl<'a> Section<'a> {
     }
 
     /// What is given, or else the default.
-    fn value(&self, field: &Field) -> Option<Cow<'a, Value>> {
+    pub(super) fn value(&self, field: &Field) -> Option<Cow<'a, Value>> {
         if let Some(given) = self.table.get(field.key()) {
             return Some(Cow::Borrowed(given));
         }
@@ -192,6 +201,19 @@ impl<'a> Section<'a> {
             return None;
         };
         Some(self.inside(field.key(), table))
+    }
+
+    /// The table in `field`, with no other names in it than those that it has; nothing where it is not given.
+    pub(super) fn optional_table(&self, field: &Field) -> Result<Option<Self>, Noted> {
+        let Some(value) = self.table.get(field.key()) else {
+            return Ok(None);
+        };
+        let Some(table) = self.table(field) else {
+            self.refuse(field, shown(value));
+            return Err(Noted);
+        };
+        table.check_names(field.name, None);
+        Ok(Some(table))
     }
 
     /// The list of tables in `field`; nothing where it is not given.

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::key::{KeyRule, Presence};
-use crate::policy::{Kind, Method, OnUnknown, RouteKind, TenantSource};
+use crate::policy::{Kind, Method, OnUnknown, RouteKind, TenantSource, Tier};
+use crate::scope::PhaseName;
 use crate::time::Millis;
 use crate::webhook::Scheme;
 
@@ -102,6 +103,9 @@ fn a_good_configuration_has_the_defaults_of_the_contract() {
         Some(Millis::from_hours(72))
     ); // R2
     assert_eq!(orders.policy().on_unknown(), OnUnknown::Park);
+    assert_eq!(orders.policy().max_lease(), Millis::from_mins(10)); // L5
+    assert_eq!(orders.policy().resolve_after(), Millis::from_mins(5)); // U5
+    assert_eq!(orders.policy().resolve_tries(), 8);
     assert_eq!(
         (orders.request_body_max(), orders.outcome_body_max()),
         (1 << 20, 256 << 10)
@@ -265,19 +269,56 @@ fn credentials_are_tables_of_digests_and_are_not_repeated() {
             "API_KEYS: found a credential that is listed twice; {remedy}"
         )],
     );
-    check(
-        "OPERATOR_TOKENS",
-        &json!(format!("{{\"{SHA256_OF_ONE}\":\"admin\"}}")),
-        &[&format!(
-            "OPERATOR_TOKENS: found an entry whose value is not \"operator\" or \"viewer\"; {remedy}"
-        )],
-    );
-    let tokens = json!({ SHA256_OF_ONE: "viewer" });
-    let config = read(&changed("OPERATOR_TOKENS", &json!(tokens.to_string()))).unwrap();
-    assert_eq!(
-        config.operator_tokens.holder_of(b"one"),
-        Some(&wire::Role::Viewer)
-    );
+}
+
+#[test]
+fn operators_have_a_role_and_may_have_a_name() {
+    let tokens = |holder: &str| {
+        let table = json!({ SHA256_OF_ONE: holder });
+        read(&changed("OPERATOR_TOKENS", &json!(table.to_string())))
+    };
+    let operator = |role, name: Option<&str>| Operator {
+        role,
+        name: name.map(ToOwned::to_owned),
+    };
+    let long = "x".repeat(64);
+    for (holder, role, name) in [
+        ("viewer", wire::Role::Viewer, None),
+        ("operator", wire::Role::Operator, None),
+        ("viewer:bob", wire::Role::Viewer, Some("bob")),
+        (
+            "operator:alice@example.com",
+            wire::Role::Operator,
+            Some("alice@example.com"),
+        ),
+        ("operator:a:b", wire::Role::Operator, Some("a:b")),
+        (
+            &format!("operator:{long}"),
+            wire::Role::Operator,
+            Some(long.as_str()),
+        ),
+    ] {
+        let config = tokens(holder).unwrap();
+        let known = config.operator_tokens.holder_of(b"one");
+        assert_eq!(known, Some(&operator(role, name)), "{holder}"); // X3
+        assert_eq!(config.operator_tokens.holder_of(b"two"), None);
+    }
+    let refused = "OPERATOR_TOKENS: found an entry whose value is not \"operator\" or \"viewer\", nor one of them with a name of 1 to 64 visible ascii characters behind \":\"; give a JSON object from the SHA-256 of each credential, in hex, to whose it is";
+    for holder in [
+        "admin",
+        "Operator",
+        "",
+        "operator:",
+        "operator:a b",
+        "operator:é",
+        "admin:alice",
+        " operator",
+        &format!("operator:{long}x"),
+    ] {
+        assert_eq!(tokens(holder).unwrap_err(), [refused], "{holder}");
+    }
+    let number = json!({ SHA256_OF_ONE: 1 });
+    check("OPERATOR_TOKENS", &json!(number.to_string()), &[refused]);
 }
 
 #[test]
@@ -304,8 +345,8 @@ fn unknown_fields_name_the_nearest_known_one() {
         &json!({ "colour": 1 }),
         &[
             "route stripe: colour: found an unknown field; the fields here are: kind, methods, path, origin, shards, timeout, \
-         lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, on_unknown, \
-         origin_dedupes, scheme, secrets, tolerance, tenant_name",
+         lease, max_lease, wait, retention, retention_reason, request_body_max, outcome_body_max, statuses, phases, \
+         reference, on_unknown, origin_dedupes, probe, resolve_after, resolve_tries, resolver_credential, scheme, secrets, tolerance, tenant_name",
         ],
     );
     orders(
@@ -485,18 +526,77 @@ fn numbers_spans_and_sizes_have_bounds_and_units() {
 }
 
 #[test]
+fn an_attempt_may_be_extended_and_the_resolver_has_a_pace() {
+    let max_lease = "give a span such as \"10m\", at least the lease, at most \"24h\"";
+    orders(
+        &json!({ "max_lease": "29s" }),
+        &[&format!(
+            "route orders: max_lease: found max_lease of 29000 ms is not within the lease of 30000 ms and 86400000 ms; {max_lease}"
+        )],
+    ); // L5
+    orders(
+        &json!({ "max_lease": "25h" }),
+        &[&format!(
+            "route orders: max_lease: found max_lease of 90000000 ms is not within the lease of 30000 ms and 86400000 ms; {max_lease}"
+        )],
+    );
+    let resolve_after = "give a span such as \"5m\", at most \"6h\"";
+    stripe(
+        &json!({ "resolve_after": "0s" }),
+        &[&format!(
+            "route stripe: resolve_after: found resolve_after of 0 ms is not within 1 and 21600000 ms; {resolve_after}"
+        )],
+    ); // U5
+    let resolve_tries = "give a whole number, 0 to 32";
+    orders(
+        &json!({ "resolve_tries": 33 }),
+        &[&format!(
+            "route orders: resolve_tries: found 33 resolve_tries are more than 32; {resolve_tries}"
+        )],
+    );
+    orders(
+        &json!({ "resolve_tries": 1_000_000 }),
+        &[&format!(
+            "route orders: resolve_tries: found 65535 resolve_tries are more than 32; {resolve_tries}"
+        )],
+    );
+    let policy = |fields: Value| route("ROUTE_orders", &fields).policy();
+    let paced = policy(json!({ "max_lease": "1h", "resolve_after": "6h", "resolve_tries": 0 }));
+    assert_eq!(
+        (
+            paced.max_lease(),
+            paced.resolve_after(),
+            paced.resolve_tries()
+        ),
+        (Millis::from_hours(1), Millis::from_hours(6), 0)
+    );
+    let long = policy(json!({ "lease": "20m" }));
+    assert_eq!(long.max_lease(), Millis::from_mins(20)); // never less than the lease
+}
+
+#[test]
 fn an_api_route_chooses_what_happens_after_an_unknown_outcome() {
     let resume = "\"resume\": the next retry runs again, which is right only if the origin does the work of one operation id once, and origin_dedupes = true says so";
+    let probe = "\"probe\": the origin is asked by operation id, at the path of a table probe, and only its explicit word settles it, so that word has to be built there, and what it leaves open stays unknown until a person looks";
     let park = "\"park\": nothing runs again before an operator has settled it, so nothing happens twice, but somebody has to look";
     let rerun = "\"rerun\": the next delivery runs again, so the work may happen twice";
     let api = |found: &str| {
-        format!("route orders: on_unknown: found {found}; choose {resume}; or {park}")
+        format!("route orders: on_unknown: found {found}; choose {resume}; or {probe}; or {park}")
     };
     let webhook = |found: &str| {
-        format!("route stripe: on_unknown: found {found}; choose {rerun}; or {resume}; or {park}")
+        format!(
+            "route stripe: on_unknown: found {found}; choose {rerun}; or {resume}; or {probe}; or {park}"
+        )
     };
     orders(&json!({ "on_unknown": null }), &[&api("nothing")]); // U3
-    orders(&json!({ "on_unknown": "probe" }), &[&api("\"probe\"")]);
+    orders(
+        &json!({ "on_unknown": "probe" }),
+        &[&api("\"probe\" without a table probe")],
+    );
+    stripe(
+        &json!({ "on_unknown": "probe" }),
+        &[&webhook("\"probe\" without a table probe")],
+    );
     orders(
         &json!({ "on_unknown": "rerun" }),
         &[&api("\"rerun\", which only webhook routes have")],
@@ -522,6 +622,146 @@ fn an_api_route_chooses_what_happens_after_an_unknown_outcome() {
         &[&webhook("\"resume\" without origin_dedupes = true")],
     );
     stripe(&json!({ "on_unknown": "park" }), &[]);
+}
+
+/// The probe of a route that asks, with one field set.
+fn asking(field: &str, value: Value) -> Value {
+    let mut probe = json!({
+        "path": "/v1/orders/by-operation/{operation}",
+        "found": { "status": 200, "pointer": "/order/state", "equals": "made" },
+        "absent": { "status": 404, "pointer": "/error", "equals": 17 },
+    });
+    probe[field] = value;
+    json!({ "on_unknown": "probe", "probe": probe })
+}
+
+#[test]
+fn a_probe_asks_for_an_operation_and_says_what_answers_prove() {
+    for variable in ["ROUTE_orders", "ROUTE_stripe"] {
+        let parsed = route(variable, &asking("status", json!(201)));
+        assert_eq!(parsed.policy().on_unknown(), OnUnknown::Probe);
+        let probe = parsed.probe().unwrap();
+        assert_eq!(probe.status(), Some(201));
+        assert_eq!(probe.quiet(), Some(Millis::from_mins(5))); // U3
+        assert_eq!(
+            probe.expand("op", None, None).as_deref(),
+            Ok("/v1/orders/by-operation/op")
+        );
+    }
+    assert_eq!(route("ROUTE_orders", &json!({})).probe(), None);
+    orders(
+        &json!({ "on_unknown": "probe", "probe": { "path": "/{operation}" } }),
+        &[],
+    );
+    let unsent =
+        "found a probe that would never be sent; leave it out, or set on_unknown = \"probe\"";
+    let table = json!({ "probe": { "path": "/{operation}" } });
+    orders(&table, &[&format!("route orders: probe: {unsent}")]);
+    stripe(&table, &[&format!("route stripe: probe: {unsent}")]);
+    orders(
+        &json!({ "on_unknown": "probe", "probe": "/{operation}" }),
+        &[
+            "route orders: probe: found \"/{operation}\"; give a table { path, found, absent, quiet, status }",
+        ],
+    );
+}
+
+#[test]
+fn a_probe_says_what_is_wrong_with_it() {
+    let path = "give a path at the origin that names the operation, such as \"/v1/orders/by-operation/{operation}\"";
+    for (text, problem) in [
+        (
+            "/v1/orders",
+            "it has no placeholder, so it asks about no operation",
+        ),
+        (
+            "/v1/{order}",
+            "\"{order}\" is no placeholder; there are {operation}, {reference} and {point:/json/pointer}",
+        ),
+        ("/v1/{operation", "a \"{\" is not closed"),
+    ] {
+        orders(
+            &asking("path", json!(text)),
+            &[&format!(
+                "route orders: probe.path: found \"{text}\": {problem}; {path}"
+            )],
+        );
+    }
+    orders(
+        &json!({ "on_unknown": "probe", "probe": {} }),
+        &[&format!("route orders: probe.path: found nothing; {path}")],
+    );
+    let status = "give a status, 200 to 599";
+    orders(
+        &asking("found", json!({ "status": 200 })),
+        &[
+            "route orders: probe.found.pointer: found nothing; give a JSON Pointer such as \"/order/state\"",
+            "route orders: probe.found.equals: found nothing; give a text, a number, or true or false",
+        ],
+    ); // a status alone proves nothing
+    orders(
+        &asking(
+            "absent",
+            json!({ "status": 99, "pointer": "/a", "equals": 1 }),
+        ),
+        &[&format!(
+            "route orders: probe.absent.status: found status 99 is not within 200 and 599; {status}"
+        )],
+    );
+    orders(
+        &asking(
+            "absent",
+            json!({ "status": 404, "pointer": "/a", "equals": [1] }),
+        ),
+        &[
+            "route orders: probe.absent.equals: found [1] is no text, truth value or null, nor a number that a double holds; give a text, a number, or true or false",
+        ],
+    );
+    orders(
+        &asking(
+            "found",
+            json!({ "status": 404, "pointer": "/error", "equals": 17.0 }),
+        ),
+        &[
+            "route orders: probe.absent: found the same answer would be both found and absent; give a table { status, pointer, equals }",
+        ],
+    );
+    orders(
+        &asking(
+            "found",
+            json!({ "status": 200, "pointr": "/a", "pointer": "/a", "equals": 1 }),
+        ),
+        &["route orders: probe.found.pointr: found an unknown field; did you mean \"pointer\"?"],
+    );
+    orders(
+        &asking("found", json!(200)),
+        &["route orders: probe.found: found 200; give a table { status, pointer, equals }"],
+    );
+    orders(
+        &asking("status", json!(600)),
+        &[&format!(
+            "route orders: probe.status: found status 600 is not within 200 and 599; {status}"
+        )],
+    );
+    let quiet = "give a span such as \"5m\", at least the timeout, at most \"24h\"";
+    orders(
+        &asking("quiet", json!("25h")),
+        &[&format!(
+            "route orders: probe.quiet: found quiet of 90000000 ms is not within 1 and 86400000 ms; {quiet}"
+        )],
+    );
+    orders(
+        &asking("quiet", json!("19s")),
+        &[&format!(
+            "route orders: probe.quiet: found a quiet of 19000 ms ends before the timeout of 20000 ms; {quiet}"
+        )],
+    );
+    orders(
+        &json!({ "on_unknown": "probe", "probe": { "path": "/{operation}", "quiet": "5m" } }),
+        &[
+            "route orders: probe.quiet: found a quiet time without absent; leave it out: it is how long an absent proves nothing",
+        ],
+    );
 }
 
 #[test]
@@ -612,6 +852,81 @@ fn a_front_shows_its_secret() {
             "route orders: tenant.secret: found FRONT of 5 bytes; set it to 16 random bytes or more, in hex or base64",
         ]
     );
+}
+
+#[test]
+fn the_gateways_own_sends_have_a_credential() {
+    let fields = json!({ "resolver_credential": "RESOLVER" });
+    let missing = "route orders: resolver_credential: found no secret RESOLVER; set it: wrangler secret put RESOLVER; for local runs a line RESOLVER=… in .dev.vars";
+    orders(&fields, &[missing]);
+    orders(
+        &json!({ "resolver_credential": "Bearer x" }),
+        &[
+            "route orders: resolver_credential: found a text of 8 bytes is not 1 to 64 of A-Z, 0-9 and \"_\", with a letter first; give the name of a secret, of A-Z, 0-9 and \"_\"",
+        ],
+    );
+    let with = |secret: &str| {
+        let mut vars = changed("ROUTE_orders", &fields);
+        vars.insert("RESOLVER".to_owned(), json!(secret));
+        read(&vars)
+    };
+    let config = with("Bearer s3cret").unwrap();
+    let [orders, stripe] = ["orders", "stripe"].map(|name| config.routes.named(name).unwrap());
+    assert_eq!(config.resolver_credential(orders), Some("Bearer s3cret")); // U5
+    assert_eq!(config.resolver_credential(stripe), None);
+    assert!(!format!("{config:?}").contains("s3cret")); // X4
+    for text in ["", " ", "Bearer x\n", " x", "a\r\nHost: b", "Bearer é"] {
+        assert_eq!(
+            with(text).unwrap_err(),
+            [
+                "route orders: resolver_credential: found RESOLVER that is no header's value; set RESOLVER to the whole value of Authorization, such as \"Bearer …\", in visible ASCII"
+            ]
+        );
+    }
+}
+
+#[test]
+fn phases_and_the_reference_have_names() {
+    let phases =
+        "give a list of 1 to 16 names, each 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"";
+    orders(
+        &json!({ "phases": [] }),
+        &[&format!(
+            "route orders: phases: found an empty list; {phases}"
+        )],
+    );
+    orders(
+        &json!({ "phases": ["charge", "a b"] }),
+        &[&format!(
+            "route orders: phases: found phase \"a b\" is not 1 to 64 of A-Z, a-z, 0-9, \".\", \"_\" and \"-\"; {phases}"
+        )],
+    );
+    stripe(
+        &json!({ "phases": ["charge", "charge"] }),
+        &[&format!(
+            "route stripe: phases: found 2 phases are more than 16, or one of them is named twice; {phases}"
+        )],
+    );
+    orders(
+        &json!({ "reference": "a b" }),
+        &[
+            "route orders: reference: found header name \"a b\" is not 1 to 64 of the characters of RFC 9110; give the name of a header, but no cookie's",
+        ],
+    );
+    orders(
+        &json!({ "reference": "Set-Cookie" }),
+        &[
+            "route orders: reference: found \"set-cookie\" is never kept; give the name of a header, but no cookie's",
+        ],
+    ); // A1, X4
+    let fields = json!({ "phases": ["charge", "mail"], "reference": "X-Charge-Id" });
+    let parsed = route("ROUTE_stripe", &fields);
+    let names: Vec<&str> = parsed.phases().iter().map(PhaseName::as_str).collect();
+    assert_eq!(names, ["charge", "mail"]); // L5
+    assert_eq!(parsed.reference_header().as_str(), "x-charge-id");
+    let plain = route("ROUTE_orders", &json!({}));
+    assert_eq!(plain.phases(), []);
+    assert_eq!(plain.reference_header().as_str(), "location");
 }
 
 #[test]
@@ -748,6 +1063,31 @@ fn exceptions_have_an_end_and_a_reason() {
             "route orders: key_reason: found 501 bytes; give the reason, as a text",
         ],
     );
+    orders(
+        &json!({ "tier": "none" }),
+        &["route orders: tier: found \"none\"; give \"full\" or \"best-effort\""],
+    );
+    orders(
+        &json!({ "tier": "best-effort" }),
+        &[
+            "route orders: tier_until: found nothing; tier = \"best-effort\" is an exception: give a date such as \"2027-06-30\"",
+            "route orders: tier_reason: found nothing; tier = \"best-effort\" is an exception: give the reason, as a text",
+        ],
+    );
+    orders(
+        &json!({ "tier": "full", "tier_reason": "x" }),
+        &[
+            "route orders: tier_reason: found an exception without one; leave it out: the tier is \"full\"",
+        ],
+    );
+    stripe(
+        &json!({ "tier": "best-effort" }),
+        &["route stripe: tier: found an unknown field; leave it out: only api routes have it"],
+    );
+    let fields = json!({ "tier": "best-effort", "tier_until": "2027-06-30", "tier_reason": "x" });
+    assert_eq!(route("ROUTE_orders", &fields).tier(), Tier::BestEffort);
+    assert_eq!(route("ROUTE_orders", &json!({})).tier(), Tier::Full);
+    assert_eq!(route("ROUTE_stripe", &json!({})).tier(), Tier::Full);
     orders(
         &json!({ "key_until": "2027-06-30" }),
         &[
@@ -952,13 +1292,14 @@ fn every_field_is_documented() {
 
 proptest! {
     #[test]
-    fn any_values_are_read_without_panic(field in 0..FIELDS.len(), text in ".{0,20}", number in any::<i64>(), variant in 0..6) {
+    fn any_values_are_read_without_panic(field in 0..FIELDS.len(), text in ".{0,20}", number in any::<i64>(), variant in 0..7) {
         let value = match variant {
             0 => json!(text),
             1 => json!(number),
             2 => json!([text]),
             3 => json!({ "from": text }),
             4 => json!([{ "pointer": text, "status": number }]),
+            5 => json!({ "path": text, "found": { "status": number, "pointer": text, "equals": text }, "status": number }),
             _ => json!(true),
         };
         for variable in ["ROUTE_orders", "ROUTE_stripe"] {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Change, Lease, Question, end_attempt, fence_off, start_asking, take_over};
+use super::{Change, Lease, Question, end_attempt, fence_off, question, start_asking, take_over};
 use crate::audit::{self, Act, By, Entry};
 use crate::policy::{OnUnknown, Policy, RESOLVE_PAUSE_MAX};
 use crate::record::{AttemptId, Ending, Next, Outcome, Record, SettledBy, State, Unknown};
@@ -165,15 +165,8 @@ pub fn pursue(
     record.tries += 1;
     match policy.on_unknown() {
         OnUnknown::Probe => {
-            let since_dispatch = now.since(record.last_dispatch());
             let (record, until) = start_asking(record, token, policy, now);
-            let question = Question {
-                unknown,
-                until,
-                since_dispatch,
-                reference: record.reference.clone(),
-                point: record.point.clone(),
-            };
+            let question = question(&record, unknown, until, now);
             (Pursue::Ask(question), Change::Save(record))
         }
         OnUnknown::Resume | OnUnknown::Park | OnUnknown::Rerun => {

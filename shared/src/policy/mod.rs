@@ -10,8 +10,9 @@ mod route;
 use serde::{Deserialize, Serialize};
 
 pub use self::route::{
-    ApiRoute, EXCEPTIONS_MAX, Exception, KeyException, Method, MovedTo, Route, RouteError,
-    RouteKind, RouteParts, SECRETS_MAX, StatusMove, TOLERANCE_MAX, TenantSource, WebhookRoute,
+    ApiRoute, EXCEPTIONS_MAX, Exception, Granted, Method, MovedTo, PHASES_MAX, Route, RouteError,
+    RouteKind, RouteParts, SECRETS_MAX, StatusMove, TOLERANCE_MAX, TenantSource, Tier,
+    WebhookRoute,
 };
 use crate::time::{Millis, Timestamp};
 
@@ -220,8 +221,9 @@ pub struct PolicyParts {
     /// What happens after an unknown outcome (U3).
     #[serde(default)]
     pub on_unknown: OnUnknown,
-    /// How long one attempt may hold the operation, its extensions included (L5).
-    #[serde(default = "max_lease_default")]
+    /// How long one attempt may hold the operation, its extensions included (L5). A sender that leaves it out may have any
+    /// lease, so its default depends on that.
+    #[serde(default = "max_lease_absent")]
     pub max_lease: Millis,
     /// How long after an outcome became unknown the resolver first acts (U5).
     #[serde(default = "resolve_after_default")]
@@ -239,8 +241,8 @@ const fn wait_default() -> Millis {
     WAIT_DEFAULT
 }
 
-const fn max_lease_default() -> Millis {
-    MAX_LEASE_DEFAULT
+const fn max_lease_absent() -> Millis {
+    Millis::new(0)
 }
 
 const fn resolve_after_default() -> Millis {
@@ -364,7 +366,10 @@ impl Policy {
 impl TryFrom<PolicyParts> for Policy {
     type Error = PolicyError;
 
-    fn try_from(parts: PolicyParts) -> Result<Self, PolicyError> {
+    fn try_from(mut parts: PolicyParts) -> Result<Self, PolicyError> {
+        if parts.max_lease == max_lease_absent() {
+            parts.max_lease = MAX_LEASE_DEFAULT.max(parts.lease);
+        }
         Self::new(parts)
     }
 }
@@ -515,5 +520,8 @@ mod tests {
         assert_eq!(policy.wait(), WAIT_DEFAULT);
         assert_eq!(policy.retention(), Retention::FOREVER);
         assert_eq!(policy.on_unknown(), OnUnknown::Park);
+        assert_eq!(policy.max_lease(), MAX_LEASE_DEFAULT);
+        let long: Policy = serde_json::from_str(r#"{"lease":3600000}"#).unwrap();
+        assert_eq!(long.max_lease(), LEASE_MAX); // one of before there was a max_lease
     }
 }

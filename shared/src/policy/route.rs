@@ -6,14 +6,16 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{
-    Kind, LEASE_MARGIN, OUTCOME_BODY_MAX, Policy, REQUEST_BODY_MAX, SHARDS_MAX, TIMEOUT_MAX,
+    Kind, LEASE_MARGIN, OUTCOME_BODY_MAX, OnUnknown, Policy, REQUEST_BODY_MAX, SHARDS_MAX,
+    TIMEOUT_MAX,
 };
 use crate::classify::Verdict;
 use crate::fingerprint::Exclusion;
 use crate::key::KeyRule;
 use crate::path::PathPattern;
+use crate::probe::Probe;
 use crate::record::UnknownCause;
-use crate::scope::{HeaderName, OriginName, RouteName, SecretName, TenantId};
+use crate::scope::{HeaderName, OriginName, PhaseName, RouteName, SecretName, TenantId};
 use crate::time::{Millis, Timestamp};
 use crate::webhook::Scheme;
 
@@ -21,6 +23,8 @@ use crate::webhook::Scheme;
 pub const TOLERANCE_MAX: Millis = Millis::from_hours(1);
 /// The most secrets of a webhook route (X5): a rotation needs two.
 pub const SECRETS_MAX: usize = 8;
+/// The most phases that a route may name (X5): each is a step of one piece of work.
+pub const PHASES_MAX: usize = 16;
 /// The most exceptions of one sort that a route may take (X5).
 pub const EXCEPTIONS_MAX: usize = 32;
 
@@ -142,20 +146,42 @@ pub struct ApiRoute {
     /// What is asked of the `Idempotency-Key` (K1–K3).
     pub key: KeyRule,
     /// Until when and why requests may pass without one; there if, and only if, they may (K3, G).
-    pub key_exception: Option<KeyException>,
+    pub key_exception: Option<Granted>,
+    /// Until when and why requests pass unprotected while the store is down; there if, and only if, they do (G).
+    pub best_effort: Option<Granted>,
     /// Where the tenant comes from (K6).
     pub tenant: TenantSource,
     /// What is left out of the fingerprint (F3).
     pub exclusions: Vec<Exclusion>,
 }
 
-/// Until when and why requests may pass without a key (G).
+/// Until when and why less than the full promise is kept (G).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyException {
+pub struct Granted {
     /// The moment from which it is flagged.
     pub until: Timestamp,
     /// Why.
     pub reason: String,
+}
+
+/// What becomes of a request while the store does not answer (G).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// It is refused, and nothing is sent (fail closed).
+    Full,
+    /// It passes unprotected.
+    BestEffort,
+}
+
+impl Tier {
+    /// As it stands in the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::BestEffort => "best-effort",
+        }
+    }
 }
 
 /// What only a webhook route has.
@@ -216,6 +242,14 @@ pub struct RouteParts {
     pub outcome_body_max: usize,
     /// Statuses that mean something else here (U1).
     pub statuses: Vec<StatusMove>,
+    /// The steps of its work, under whose names the origin saves recovery points (L5).
+    pub phases: Vec<PhaseName>,
+    /// The name of the secret that the gateway's own sends carry as `Authorization` (U5).
+    pub resolver_credential: Option<SecretName>,
+    /// The header of an origin's answer whose value is kept as the origin's own reference.
+    pub reference: HeaderName,
+    /// How the origin is asked after an unknown outcome; there if, and only if, it is (U3).
+    pub probe: Option<Probe>,
 }
 
 /// One protected endpoint. It holds what [`Route::new`] checks.
@@ -306,6 +340,30 @@ pub enum RouteError {
         /// The offending status.
         found: u16,
     },
+    /// U3: the origin would be asked, and nobody knows how, or the other way round.
+    #[error("that the origin is asked after an unknown outcome, and how, go together")]
+    Probe,
+    /// U3: an absence that would be believed while the origin may still be working.
+    #[error(
+        "a quiet of {} ms ends before the timeout of {} ms",
+        quiet.get(),
+        timeout.get()
+    )]
+    QuietWithinTimeout {
+        /// The quiet time found.
+        quiet: Millis,
+        /// The timeout found.
+        timeout: Millis,
+    },
+    /// A1, X4: a cookie is its first caller's alone, and no reference to what was made.
+    #[error("\"set-cookie\" is never kept")]
+    Reference,
+    /// L5, X5: more phases than a piece of work has, or one twice.
+    #[error("{found} phases are more than {PHASES_MAX}, or one of them is named twice")]
+    Phases {
+        /// The offending number.
+        found: usize,
+    },
     /// X5: more exceptions than promises.
     #[error("{found} exceptions of one sort are more than {EXCEPTIONS_MAX}")]
     Exceptions {
@@ -339,6 +397,10 @@ impl Route {
         check(parts.kind.kind() == parts.policy.kind(), RouteError::Kind);
         check_times(&parts, &mut check);
         check_statuses(&parts.statuses, &mut check);
+        check_phases(&parts.phases, &mut check);
+        let kept = parts.reference.as_str() != "set-cookie";
+        check(kept, RouteError::Reference);
+        check_probe(&parts, &mut check);
         match &parts.kind {
             RouteKind::Api(api) => check_api(api, &mut check),
             RouteKind::Webhook(webhook) => check_webhook(webhook, &mut check),
@@ -410,6 +472,43 @@ impl Route {
         self.0.outcome_body_max
     }
 
+    /// How the origin is asked after an unknown outcome, if it is (U3).
+    #[must_use]
+    pub const fn probe(&self) -> Option<&Probe> {
+        self.0.probe.as_ref()
+    }
+
+    /// The steps of its work, if it names any (L5).
+    #[must_use]
+    pub fn phases(&self) -> &[PhaseName] {
+        &self.0.phases
+    }
+
+    /// The name of the secret that the gateway's own sends carry as `Authorization`, if any (U5).
+    #[must_use]
+    pub const fn resolver_credential(&self) -> Option<&SecretName> {
+        self.0.resolver_credential.as_ref()
+    }
+
+    /// The header of an origin's answer whose value is kept as the origin's own reference.
+    #[must_use]
+    pub const fn reference_header(&self) -> &HeaderName {
+        &self.0.reference
+    }
+
+    /// What becomes of a request while the store does not answer (G); a delivery is never passed then, since its
+    /// sender comes again.
+    #[must_use]
+    pub const fn tier(&self) -> Tier {
+        match &self.0.kind {
+            RouteKind::Api(ApiRoute {
+                best_effort: Some(_),
+                ..
+            }) => Tier::BestEffort,
+            RouteKind::Api(_) | RouteKind::Webhook(_) => Tier::Full,
+        }
+    }
+
     /// What this route says of a status, where it says anything (U1).
     #[must_use]
     pub fn verdict_moved(&self, status: u16) -> Option<Verdict> {
@@ -455,12 +554,20 @@ impl ApiRoute {
             until: exception.until,
             reason: exception.reason.clone(),
         });
+        let tier = self.best_effort.iter().map(|granted| Exception {
+            what: format!(
+                "requests pass unprotected while the store is down (tier = \"{}\")",
+                Tier::BestEffort.as_str()
+            ),
+            until: granted.until,
+            reason: granted.reason.clone(),
+        });
         let exclusions = self.exclusions.iter().map(|exclusion| Exception {
             what: format!("{} is left out of the fingerprint", exclusion.pointer),
             until: exclusion.until,
             reason: exclusion.reason.clone(),
         });
-        keys.chain(exclusions).collect()
+        keys.chain(tier).chain(exclusions).collect()
     }
 }
 
@@ -485,6 +592,24 @@ fn check_statuses(statuses: &[StatusMove], check: &mut impl FnMut(bool, RouteErr
         let forgets_success = (200..300).contains(&found) && moved.moved_to == MovedTo::NotRun;
         check(!forgets_success, RouteError::SuccessNotRun { found });
     }
+}
+
+fn check_probe(parts: &RouteParts, check: &mut impl FnMut(bool, RouteError)) {
+    let asks = parts.policy.on_unknown() == OnUnknown::Probe;
+    check(asks == parts.probe.is_some(), RouteError::Probe);
+    if let Some(quiet) = parts.probe.as_ref().and_then(Probe::quiet) {
+        let timeout = parts.timeout;
+        check(
+            quiet >= timeout,
+            RouteError::QuietWithinTimeout { quiet, timeout },
+        );
+    }
+}
+
+fn check_phases(phases: &[PhaseName], check: &mut impl FnMut(bool, RouteError)) {
+    let found = phases.len();
+    let once = (1..found).all(|at| !phases[..at].contains(&phases[at]));
+    check(found <= PHASES_MAX && once, RouteError::Phases { found });
 }
 
 fn check_api(api: &ApiRoute, check: &mut impl FnMut(bool, RouteError)) {

@@ -3,7 +3,7 @@ use alloc::vec;
 
 use super::*;
 use crate::fingerprint::{Fingerprint, RECIPE};
-use crate::record::{AttemptEnd, AttemptId, AttemptNumber};
+use crate::record::{AttemptEnd, AttemptId, AttemptNumber, Next, SettledBy};
 
 const LEASE_END: Timestamp = Timestamp::from_millis(30_000);
 const BEFORE: Timestamp = Timestamp::from_millis(29_999);
@@ -44,6 +44,10 @@ fn record(state: State, end: Option<Ending>) -> Record {
             started_at: at(10),
             end,
         }],
+        superseded: vec![],
+        point: None,
+        reference: None,
+        tries: 0,
     }
 }
 
@@ -65,6 +69,7 @@ fn unknown(cause: UnknownCause) -> Record {
     let state = State::Indeterminate {
         unknown,
         lease_until: LEASE_END,
+        next: Next::Nobody,
     };
     record(state, Some(Ending::Unknown(cause)))
 }
@@ -78,6 +83,7 @@ fn done(body: Body, expires_at: Option<Timestamp>) -> Record {
     record(
         State::Completed {
             at: at(500),
+            by: SettledBy::Attempt,
             expires_at,
             outcome,
         },
@@ -165,7 +171,7 @@ fn attempts_say_how_they_ended() {
         UnknownCause::Timeout,
         UnknownCause::BrokenLine,
         UnknownCause::OriginSaid,
-        UnknownCause::Pending,
+        UnknownCause::Partly,
     ] {
         check_attempt(&unknown(cause), BEFORE, (AttemptEnding::Unknown, None));
     }
@@ -251,6 +257,7 @@ fn check_body(body: Body, expected: (u64, Option<&str>, bool, bool)) {
         &named(Kind::Api, OnUnknown::Park),
         &done(body, None),
         vec![],
+        &[],
         BEFORE,
     );
     let view = detail
@@ -288,7 +295,7 @@ fn bodies_are_shown_as_text_or_not_at_all() {
 fn a_detail_names_what_is_unknown_and_what_may_have_run_twice() {
     let named = named(Kind::Api, OnUnknown::Park);
     let mut lost = unknown(UnknownCause::Timeout);
-    let shown = detail(&named, &lost, vec![], BEFORE);
+    let shown = detail(&named, &lost, vec![], &[], BEFORE);
     let why = shown.unknown.map(|unknown| unknown.why);
     assert_eq!(why.as_deref(), Some("The origin did not answer in time."));
     assert_eq!(
@@ -296,6 +303,6 @@ fn a_detail_names_what_is_unknown_and_what_may_have_run_twice() {
         (Some(LEASE_END), false)
     );
     lost.unknown_before = lost.unknown(BEFORE);
-    assert!(detail(&named, &lost, vec![], BEFORE).may_have_run_twice);
+    assert!(detail(&named, &lost, vec![], &[], BEFORE).may_have_run_twice);
     assert_eq!(sentence(""), "");
 }

@@ -9,6 +9,8 @@ use crate::record::{Body, State};
 use crate::store::MemoryStore;
 use crate::time::Millis;
 
+mod unknown;
+
 const TTL: Millis = Millis::from_secs(100);
 const KEY: &str = "evt_1";
 
@@ -133,12 +135,12 @@ fn p4_until_the_work_returned_there_is_a_claim_and_it_is_no_duplicate() {
     let (first, second) = (bench.ask(b""), bench.ask(b""));
     let begin = bench
         .processor
-        .begin(&key(KEY), &first, &bench.policy, at(0))
+        .begin(&key(KEY), &first, None, &bench.policy, at(0))
         .unwrap();
     assert!(matches!(begin, Begin::Execute(_)));
     let begin = bench
         .processor
-        .begin(&key(KEY), &second, &bench.policy, at(1))
+        .begin(&key(KEY), &second, None, &bench.policy, at(1))
         .unwrap();
     assert!(matches!(begin, Begin::Wait { .. }), "{begin:?}");
     let look = bench
@@ -216,11 +218,11 @@ fn l7_a_begin_that_comes_after_its_caller_gave_up_is_refused() {
     let ask = bench.ask(b"");
     bench
         .processor
-        .abandon(&key(KEY), ask.token, at(0))
+        .abandon(&key(KEY), ask.token, &bench.policy, at(0))
         .unwrap();
     let late = bench
         .processor
-        .begin(&key(KEY), &ask, &bench.policy, at(1))
+        .begin(&key(KEY), &ask, None, &bench.policy, at(1))
         .unwrap();
     assert_eq!(late, Begin::Abandoned);
     bench.check_applied(2); // nothing is held
@@ -228,9 +230,12 @@ fn l7_a_begin_that_comes_after_its_caller_gave_up_is_refused() {
     let (ask, other) = (bench.ask(b""), key("evt_2"));
     bench
         .processor
-        .begin(&other, &ask, &bench.policy, at(3))
+        .begin(&other, &ask, None, &bench.policy, at(3))
         .unwrap();
-    bench.processor.abandon(&other, ask.token, at(4)).unwrap();
+    bench
+        .processor
+        .abandon(&other, ask.token, &bench.policy, at(4))
+        .unwrap();
     let look = bench
         .processor
         .look(&other, None, Kind::Webhook, at(5))
@@ -249,14 +254,29 @@ fn u2_a_lease_that_ran_out_is_written_down_by_the_alarm() {
     let ask = bench.ask(b"");
     bench
         .processor
-        .begin(&key(KEY), &ask, &bench.policy, at(0))
+        .begin(&key(KEY), &ask, None, &bench.policy, at(0))
         .unwrap();
-    assert_eq!(bench.processor.expire_leases(at(29_999), 9).unwrap(), []);
     assert_eq!(
-        bench.processor.expire_leases(at(30_000), 9).unwrap(),
+        bench
+            .processor
+            .expire_leases(&bench.policy, at(29_999), 9)
+            .unwrap(),
+        []
+    );
+    assert_eq!(
+        bench
+            .processor
+            .expire_leases(&bench.policy, at(30_000), 9)
+            .unwrap(),
         [key(KEY)]
     );
-    assert_eq!(bench.processor.expire_leases(at(30_001), 9).unwrap(), []);
+    assert_eq!(
+        bench
+            .processor
+            .expire_leases(&bench.policy, at(30_001), 9)
+            .unwrap(),
+        []
+    );
     let record = bench
         .processor
         .store()

@@ -8,10 +8,12 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use super::RecordStore;
+use crate::audit::{Act, By, Entry};
 use crate::fingerprint::Fingerprint;
 use crate::placement::KeyDigest;
 use crate::record::{
-    AttemptId, AttemptNumber, Body, Outcome, Record, State, Unknown, UnknownCause,
+    AttemptId, AttemptNumber, Body, Next, Outcome, PastAttempt, Record, RecoveryPoint, SettledBy,
+    State, Unknown, UnknownCause,
 };
 use crate::scope::{OperationKey, ScopeError};
 use crate::time::Timestamp;
@@ -28,6 +30,14 @@ pub fn cases<S: Fallible>() -> Vec<Case<S>> {
             absent as fn(&mut S) -> Result<(), String>,
         ),
         ("what was saved is found whole, in each state", saved),
+        (
+            "what a take-over goes on from is found whole (L3, L4)",
+            saved_in_full,
+        ),
+        (
+            "a key is known as long as its record and found by its digest",
+            key_known,
+        ),
         ("a save stands in place of the one before", replaced),
         ("an empty outcome is a record (P1)", empty_outcome),
         (
@@ -35,6 +45,14 @@ pub fn cases<S: Fallible>() -> Vec<Case<S>> {
             forgotten,
         ),
         ("the floor never falls (L4)", floor),
+        (
+            "a request is kept beside its record, also over a save without one (U5)",
+            request_kept,
+        ),
+        (
+            "a request goes when its record is completed or forgotten (U5)",
+            request_gone,
+        ),
         ("a failed transaction keeps nothing", rolled_back),
         (
             "abandoned tokens are known until their time (L7)",
@@ -42,8 +60,20 @@ pub fn cases<S: Fallible>() -> Vec<Case<S>> {
         ),
         ("leases run out at their end, not before (L2)", leases),
         (
-            "the next lease end is the first of those in progress",
-            next_lease_end,
+            "what nobody knows is due as its record says, longest due first (U5)",
+            unknown_due,
+        ),
+        (
+            "what nobody knows is never due before its lease ends (U3)",
+            unknown_due_after_the_lease,
+        ),
+        (
+            "the next due moment is the first of all records, whatever they wait for",
+            next_due,
+        ),
+        (
+            "the log keeps its order and outlives the record (U6)",
+            logged,
         ),
         (
             "a sweep forgets what has expired, at its very end (P5)",
@@ -88,6 +118,10 @@ fn record(number: u64, state: State) -> Record {
         state,
         unknown_before: None,
         history: Vec::new(),
+        superseded: Vec::new(),
+        point: None,
+        reference: None,
+        tries: 0,
     }
 }
 
@@ -98,6 +132,10 @@ fn running(lease_until: i64) -> State {
 }
 
 fn unknown(lease_until: i64) -> State {
+    unknown_then(lease_until, Next::Nobody)
+}
+
+fn unknown_then(lease_until: i64, next: Next) -> State {
     let unknown = Unknown {
         since: at(2_000),
         cause: UnknownCause::Timeout,
@@ -106,6 +144,7 @@ fn unknown(lease_until: i64) -> State {
     State::Indeterminate {
         unknown,
         lease_until: at(lease_until),
+        next,
     }
 }
 
@@ -118,6 +157,7 @@ fn completed(expires_at: Option<i64>, body: Body) -> State {
     };
     State::Completed {
         at: at(2_000),
+        by: SettledBy::Attempt,
         expires_at: expires_at.map(at),
         outcome,
     }
@@ -141,7 +181,7 @@ fn same<T: PartialEq + Debug>(found: &T, expected: &T) -> Verdict {
 
 fn save<S: RecordStore<Error: Debug>>(store: &mut S, name: &str, record: &Record) -> Verdict {
     let key = key(name)?;
-    ok(store.save(&key, record))
+    ok(store.save(&key, record, None))
 }
 
 fn load<S: RecordStore<Error: Debug>>(store: &mut S, name: &str) -> Result<Option<Record>, String> {
@@ -170,6 +210,87 @@ fn saved<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
     Ok(())
 }
 
+fn saved_in_full<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    let mut full = record(3, running(5_000));
+    full.unknown_before = Some(Unknown::lease_ran_out(at(900), AttemptNumber::new(2)));
+    full.history = Vec::from([PastAttempt {
+        number: AttemptNumber::new(3),
+        started_at: at(1_000),
+        end: None,
+    }]);
+    full.superseded = Vec::from([
+        AttemptId::from_bytes([8; 16]),
+        AttemptId::from_bytes([9; 16]),
+    ]);
+    full.point = RecoveryPoint::new(String::from("charged"), String::from("\"ü\" ' \n")).ok();
+    full.reference = Some(String::from("ch_1 ü"));
+    full.tries = 7;
+    save(store, "a", &full)?;
+    same(&load(store, "a")?, &Some(full))
+}
+
+fn key_known<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    let (known, other) = (key("a key ü")?, key("b")?);
+    let digest = KeyDigest::of(&known);
+    same(&ok(store.key(&digest))?, &None)?;
+    for state in [running(5_000), unknown(5_000), kept(9_000)] {
+        ok(store.save(&known, &record(1, state), None))?;
+        same(&ok(store.key(&digest))?, &Some(known.clone()))?;
+        same(&ok(store.key(&KeyDigest::of(&other)))?, &None)?;
+    }
+    ok(store.forget(&digest, AttemptNumber::new(1)))?;
+    same(&ok(store.key(&digest))?, &None)
+}
+
+fn request<S: RecordStore<Error: Debug>>(
+    store: &mut S,
+    name: &str,
+) -> Result<Option<Vec<u8>>, String> {
+    let digest = KeyDigest::of(&key(name)?);
+    ok(store.request(&digest))
+}
+
+fn save_with<S: RecordStore<Error: Debug>>(
+    store: &mut S,
+    name: &str,
+    state: State,
+    request: &[u8],
+) -> Verdict {
+    let key = key(name)?;
+    ok(store.save(&key, &record(1, state), Some(request)))
+}
+
+fn request_kept<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    save(store, "a", &record(1, running(5_000)))?;
+    same(&request(store, "a")?, &None)?;
+    for sent in [b"one".as_slice(), &[0, 159, 146, 150, 255], b""] {
+        save_with(store, "a", running(5_000), sent)?;
+        for state in [running(8_000), unknown(8_000), running(9_000)] {
+            save(store, "a", &record(1, state))?;
+            same(&request(store, "a")?, &Some(sent.to_vec()))?; // an empty one is one too
+        }
+        same(&request(store, "b")?, &None)?;
+    }
+    Ok(())
+}
+
+fn request_gone<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    save_with(store, "done", running(5_000), b"one")?;
+    save(store, "done", &record(1, kept(9_000)))?;
+    same(&request(store, "done")?, &None)?;
+    save_with(store, "forgotten", unknown(5_000), b"two")?;
+    let digest = KeyDigest::of(&key("forgotten")?);
+    ok(store.forget(&digest, AttemptNumber::new(1)))?;
+    same(&request(store, "forgotten")?, &None)?;
+    // And it does not come back with a later record under the same key.
+    for name in ["done", "forgotten"] {
+        save(store, name, &record(2, running(9_500)))?;
+        same(&request(store, name)?, &None)?;
+    }
+    save_with(store, "at once", kept(9_000), b"three")?;
+    same(&request(store, "at once")?, &None)
+}
+
 fn replaced<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
     for state in [
         running(5_000),
@@ -195,6 +316,7 @@ fn empty_outcome<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
         1,
         State::Completed {
             at: at(0),
+            by: SettledBy::Attempt,
             expires_at: None,
             outcome,
         },
@@ -222,19 +344,29 @@ fn floor<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
 }
 
 fn rolled_back<S: Fallible>(store: &mut S) -> Verdict {
-    save(store, "a", &record(1, running(5_000)))?;
+    save_with(store, "a", running(5_000), b"first")?;
     let (a, b) = (key("a")?, key("b")?);
     let result: Result<(), S::Error> = store.transaction(|store| {
-        store.save(&a, &record(1, kept(9_000)))?;
-        store.save(&b, &record(1, running(5_000)))?;
+        store.save(&a, &record(1, kept(9_000)), None)?;
+        store.save(&b, &record(1, running(5_000)), None)?;
         store.forget(&KeyDigest::of(&a), AttemptNumber::new(9))?;
+        store.save(&b, &record(1, running(5_000)), Some(b"sent"))?;
+        store.log(&b, &entry(7, at(1)))?;
+        store.abandon(&AttemptId::from_bytes([7; 16]), at(20))?;
         Err(S::failure())
     });
     if result.is_ok() {
         return Err(String::from("the failure was swallowed"));
     }
     same(&load(store, "a")?, &Some(record(1, running(5_000))))?;
+    same(&request(store, "a")?, &Some(b"first".to_vec()))?;
     same(&load(store, "b")?, &None)?;
+    same(&request(store, "b")?, &None)?;
+    same(&ok(store.logged(&KeyDigest::of(&b)))?, &Vec::new())?;
+    same(
+        &ok(store.is_abandoned(&AttemptId::from_bytes([7; 16])))?,
+        &false,
+    )?;
     same(&ok(store.floor())?, &AttemptNumber::new(0))
 }
 
@@ -269,14 +401,145 @@ fn leases<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
     )
 }
 
-fn next_lease_end<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
-    same(&ok(store.next_lease_end())?, &None)?;
-    save(store, "unknown", &record(1, unknown(5)))?;
-    save(store, "done", &record(1, kept(5)))?;
-    same(&ok(store.next_lease_end())?, &None)?;
-    save(store, "late", &record(1, running(20)))?;
-    save(store, "early", &record(1, running(10)))?;
-    same(&ok(store.next_lease_end())?, &Some(at(10)))
+/// Asked under token 6 until then.
+fn asking(until: i64) -> Next {
+    Next::Asking {
+        token: AttemptId::from_bytes([6; 16]),
+        until: at(until),
+    }
+}
+
+fn unknown_due<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    for (name, state) in [
+        ("running", running(5)),
+        ("done", kept(5)),
+        ("nobody", unknown_then(5, Next::Nobody)),
+        ("retry", unknown_then(5, Next::Retry)),
+        ("third", unknown_then(5, Next::Resolver(at(30)))),
+        ("first", unknown_then(5, Next::Resolver(at(10)))),
+        ("second", unknown_then(5, asking(20))),
+    ] {
+        save(store, name, &record(1, state))?;
+    }
+    for (now, limit, expected) in [
+        (9, 9, [].as_slice()),
+        (10, 9, &["first"]),
+        (20, 9, &["first", "second"]),
+        (99, 9, &["first", "second", "third"]),
+        (99, 2, &["first", "second"]),
+        (99, 0, &[]),
+    ] {
+        let mut names = Vec::new();
+        for (found, record) in ok(store.unknown_due(at(now), limit))? {
+            names.push(String::from(found.as_str()));
+            same(&load(store, found.as_str())?, &Some(record))?;
+        }
+        same(
+            &names,
+            &expected.iter().copied().map(String::from).collect(),
+        )?;
+    }
+    // Taken up, it is due no more.
+    save(store, "first", &record(1, running(5)))?;
+    save(store, "second", &record(1, kept(900)))?;
+    let left = ok(store.unknown_due(at(99), 9))?;
+    same(&left.len(), &1)
+}
+
+fn unknown_due_after_the_lease<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    save(
+        store,
+        "early",
+        &record(1, unknown_then(50, Next::Resolver(at(10)))),
+    )?;
+    save(
+        store,
+        "other",
+        &record(1, unknown_then(5, Next::Resolver(at(40)))),
+    )?;
+    same(&ok(store.next_due())?, &Some(at(40)))?;
+    same(&ok(store.unknown_due(at(49), 9))?.len(), &1)?;
+    let found = ok(store.unknown_due(at(50), 9))?;
+    let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
+    same(&keys, &Vec::from([key("other")?, key("early")?]))
+}
+
+fn next_due<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    same(&ok(store.next_due())?, &None)?;
+    for (name, state) in [
+        ("nobody", unknown_then(5, Next::Nobody)),
+        ("retry", unknown_then(5, Next::Retry)),
+        ("done", kept(5)),
+    ] {
+        save(store, name, &record(1, state))?;
+        same(&ok(store.next_due())?, &None)?;
+    }
+    // Each is sooner than all before it.
+    for (name, state, due) in [
+        ("resolved", unknown_then(5, Next::Resolver(at(40))), 40),
+        ("running", running(30), 30),
+        ("asked", unknown_then(5, asking(20)), 20),
+        ("resolved soon", unknown_then(5, Next::Resolver(at(10))), 10),
+    ] {
+        save(store, name, &record(1, state))?;
+        same(&ok(store.next_due())?, &Some(at(due)))?;
+    }
+    save(store, "resolved soon", &record(1, kept(900)))?;
+    ok(store.forget(&KeyDigest::of(&key("asked")?), AttemptNumber::new(1)))?;
+    same(&ok(store.next_due())?, &Some(at(30)))
+}
+
+fn entry(id: u8, at: Timestamp) -> Entry {
+    Entry {
+        id: AttemptId::from_bytes([id; 16]),
+        at,
+        by: By::Operator(String::from("ada ü")),
+        act: Act::Succeeded(201),
+        reason: String::from("it's in the \"ledger\""),
+        before: String::from("unknown"),
+        after: String::from("completed"),
+        number: AttemptNumber::new(3),
+        fenced: Vec::from([
+            AttemptId::from_bytes([1; 16]),
+            AttemptId::from_bytes([2; 16]),
+        ]),
+    }
+}
+
+fn logged<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {
+    let (a, b) = (key("a")?, key("b")?);
+    let late = |status, contradicts| Act::LateFinal {
+        status,
+        contradicts,
+    };
+    let mut entries = Vec::new();
+    save(store, "a", &record(3, unknown(5)))?;
+    // Oldest first is the order in which they came, also where their clocks disagree.
+    for (id, moment, by, act) in [
+        (1, 50, By::Operator(String::from("ada ü")), Act::TryAgain),
+        (2, 60, By::Probe, Act::DidNotHappen),
+        (3, 60, By::Attempt, late(200, true)),
+        (4, 40, By::Attempt, late(409, false)),
+        (5, 70, By::Operator(String::new()), Act::Succeeded(201)),
+    ] {
+        let entry = Entry {
+            by,
+            act,
+            ..entry(id, at(moment))
+        };
+        ok(store.log(&a, &entry))?;
+        entries.push(entry);
+        same(&ok(store.logged(&KeyDigest::of(&a)))?, &entries)?;
+    }
+    same(&ok(store.logged(&KeyDigest::of(&b)))?, &Vec::new())?;
+    ok(store.log(&b, &entry(6, at(80))))?; // also without a record
+    ok(store.forget(&KeyDigest::of(&a), AttemptNumber::new(3)))?;
+    ok(store.sweep(at(i64::from(u32::MAX)), 10))?;
+    same(&ok(store.logged(&KeyDigest::of(&a)))?, &entries)?;
+    same(
+        &ok(store.logged(&KeyDigest::of(&b)))?,
+        &Vec::from([entry(6, at(80))]),
+    )
 }
 
 fn swept_at_the_end<S: RecordStore<Error: Debug>>(store: &mut S) -> Verdict {

@@ -28,6 +28,10 @@ fn record(state: State) -> Record {
         state,
         unknown_before: None,
         history: vec![],
+        superseded: vec![],
+        point: None,
+        reference: None,
+        tries: 0,
     }
 }
 
@@ -52,8 +56,9 @@ fn the_form_of_each_state_is_pinned() {
         &record(State::Indeterminate {
             unknown: unknown(UnknownCause::Status(502)),
             lease_until,
+            next: Next::Nobody,
         }),
-        r#""state":{"indeterminate":{"unknown":{"since":5000,"cause":{"status":502},"number":1},"lease_until":31000}},"history":[]}"#,
+        r#""state":{"indeterminate":{"unknown":{"since":5000,"cause":{"status":502},"number":1},"lease_until":31000,"next":"nobody"}},"history":[]}"#,
     );
     let outcome = |body| Outcome {
         status: 201,
@@ -62,6 +67,7 @@ fn the_form_of_each_state_is_pinned() {
     };
     let completed = |body, expires_at| State::Completed {
         at: Timestamp::from_millis(2_000),
+        by: SettledBy::Attempt,
         expires_at,
         outcome: outcome(body),
     };
@@ -117,19 +123,134 @@ fn the_form_of_history_and_of_an_earlier_unknown_is_pinned() {
 }
 
 #[test]
+fn what_happens_next_to_an_unknown_outcome_is_pinned() {
+    let token = AttemptId::from_bytes([9; 16]);
+    let until = Timestamp::from_millis(61_000);
+    for (next, form) in [
+        (Next::Nobody, r#""nobody""#),
+        (Next::Retry, r#""retry""#),
+        (Next::Resolver(until), r#"{"resolver":61000}"#),
+        (
+            Next::Asking { token, until },
+            r#"{"asking":{"token":"09090909090909090909090909090909","until":61000}}"#,
+        ),
+    ] {
+        let state = State::Indeterminate {
+            unknown: unknown(UnknownCause::Partly),
+            lease_until: Timestamp::from_millis(31_000),
+            next,
+        };
+        let rest = format!(
+            r#""state":{{"indeterminate":{{"unknown":{{"since":5000,"cause":"partly","number":1}},"lease_until":31000,"next":{form}}}}},"history":[]}}"#
+        );
+        check(&record(state), &rest);
+    }
+}
+
+#[test]
+fn by_whose_word_it_is_completed_is_pinned() {
+    for (by, form) in [
+        (SettledBy::Attempt, ""),
+        (SettledBy::Probe, r#""by":"probe","#),
+        (SettledBy::Operator, r#""by":"operator","#),
+    ] {
+        let state = State::Completed {
+            at: Timestamp::from_millis(2_000),
+            by,
+            expires_at: None,
+            outcome: Outcome {
+                status: 201,
+                headers: vec![],
+                body: Body::Kept(vec![]),
+            },
+        };
+        let rest = format!(
+            r#""state":{{"completed":{{"at":2000,{form}"status":201,"headers":[]}}}},"history":[]}}"#
+        );
+        check(&record(state), &rest);
+    }
+}
+
+#[test]
+fn the_form_of_what_a_take_over_goes_on_from_is_pinned() {
+    let mut full = record(State::InProgress {
+        lease_until: Timestamp::from_millis(31_000),
+    });
+    full.superseded = vec![
+        AttemptId::from_bytes([5; 16]),
+        AttemptId::from_bytes([6; 16]),
+    ];
+    full.point =
+        Some(RecoveryPoint::new("charged".to_owned(), r#"{"id":"ch_1"}"#.to_owned()).unwrap());
+    full.reference = Some("ch_1".to_owned());
+    full.tries = 3;
+    check(
+        &full,
+        concat!(
+            r#""state":{"in_progress":{"lease_until":31000}},"history":[],"#,
+            r#""superseded":["05050505050505050505050505050505","06060606060606060606060606060606"],"#,
+            r#""point":["charged","{\"id\":\"ch_1\"}"],"reference":"ch_1","tries":3}"#,
+        ),
+    );
+}
+
+/// What the version before this one wrote, without what was not there yet.
+#[track_caller]
+fn check_earlier(rest: &str, expected: &Record) {
+    assert_eq!(
+        read(&format!("{HEAD}{rest}"), vec![]).as_ref(),
+        Ok(expected)
+    );
+}
+
+#[test]
+fn what_an_earlier_version_wrote_is_read_and_nothing_happens_to_it_by_itself() {
+    let unknown_by = |cause| {
+        record(State::Indeterminate {
+            unknown: unknown(cause),
+            lease_until: Timestamp::from_millis(31_000),
+            next: Next::Nobody,
+        })
+    };
+    check_earlier(
+        r#""state":{"indeterminate":{"unknown":{"since":5000,"cause":{"status":502},"number":1},"lease_until":31000}},"history":[]}"#,
+        &unknown_by(UnknownCause::Status(502)),
+    );
+    // An origin that works on was called unknown once: it said so itself.
+    check_earlier(
+        r#""state":{"indeterminate":{"unknown":{"since":5000,"cause":"pending","number":1},"lease_until":31000}},"history":[]}"#,
+        &unknown_by(UnknownCause::OriginSaid),
+    );
+    check_earlier(
+        r#""state":{"completed":{"at":2000,"expires_at":9000,"status":201,"headers":[]}},"history":[]}"#,
+        &record(State::Completed {
+            at: Timestamp::from_millis(2_000),
+            by: SettledBy::Attempt,
+            expires_at: Some(Timestamp::from_millis(9_000)),
+            outcome: Outcome {
+                status: 201,
+                headers: vec![],
+                body: Body::Kept(vec![]),
+            },
+        }),
+    );
+}
+
+#[test]
 fn every_cause_keeps_its_name() {
     for cause in [
         UnknownCause::Timeout,
         UnknownCause::BrokenLine,
         UnknownCause::Status(500),
         UnknownCause::OriginSaid,
-        UnknownCause::Pending,
         UnknownCause::LeaseRanOut,
+        UnknownCause::Partly,
     ] {
         let lease_until = Timestamp::from_millis(1);
         let written = record(State::Indeterminate {
             unknown: unknown(cause),
             lease_until,
+            next: Next::Nobody,
         });
         assert_eq!(read(&write(&written).0, vec![]), Ok(written), "{cause}");
     }
@@ -153,6 +274,12 @@ fn what_cannot_be_read_is_said_and_not_taken_for_nothing() {
             "{bad}"
         );
     }
+    // A point that no take-over could be given is not passed over in silence.
+    let pointless = text.replacen('{', r#"{"point":["",""],"#, 1);
+    assert!(matches!(
+        read(&pointless, vec![]),
+        Err(StoredError::Unreadable { .. })
+    ));
     let more = text.replacen('{', r#"{"added_later":true,"#, 1);
     assert!(read(&more, vec![]).is_ok());
 }

@@ -1,20 +1,16 @@
-//! The Worker: worker-build with `panic=unwind`, its entry point running to completion.
+//! A Worker: worker-build with `panic=unwind`, its entry point running to completion.
+//!
+//! All of them share one target folder and one set of flags, so that what they depend on is compiled once.
 
 use super::optimise::optimise;
-use super::{Edge, Made, settings};
+use super::{Made, Worker, settings};
 use crate::failure::{Failure, Result};
 use crate::process::{run, say};
 use crate::repo::{Repo, make_folder, read};
 use crate::setup::Toolchain;
 use crate::stamp::Stamp;
 
-const INPUTS: [&str; 5] = [
-    "Cargo.toml",
-    "Cargo.lock",
-    "shared",
-    "edge",
-    "xtask/src/build",
-];
+const INPUTS: [&str; 4] = ["Cargo.toml", "Cargo.lock", "shared", "xtask/src/build"];
 
 /// The exceptions that workerd knows; LLVM's newer encoding is refused there. Where in which file something panicked, and
 /// how types look to their programmer, is not shipped: it is a tenth of the size.
@@ -27,24 +23,24 @@ const STD_FEATURES: [&str; 3] = [
     "unstable.build-std-features=[\"optimize_for_size\"]",
 ];
 
-pub(super) fn build(repo: &Repo, toolchain: &Toolchain, edge: Edge) -> Result<Made> {
-    let folder = repo.at(edge.folder());
+pub(super) fn build(repo: &Repo, toolchain: &Toolchain, worker: Worker) -> Result<Made> {
+    let folder = repo.at(worker.folder);
     let entry = folder.join("index.js");
-    let name = edge.folder().trim_start_matches("build/");
-    let stamp = Stamp::of(repo, name, &INPUTS, &settings(toolchain))?;
+    let name = worker.folder.trim_start_matches("build/");
+    let inputs = [INPUTS.as_slice(), &[worker.source]].concat();
+    let stamp = Stamp::of(repo, name, &inputs, &settings(toolchain))?;
     if stamp.holds(&entry) {
         return Ok(Made::Before);
     }
     say(format!(
         "{}: worker-build with {}",
-        edge.what(),
-        toolchain.compiler.version
+        worker.what, toolchain.compiler.version
     ));
     make_folder(&folder)?;
     let tools = &toolchain.tools;
     let mut command = toolchain.compiler.command(&tools.worker_build)?;
     command
-        .current_dir(repo.at("edge"))
+        .current_dir(repo.at(worker.source))
         .args([
             "--profile",
             "wasm",
@@ -52,7 +48,7 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain, edge: Edge) -> Result<Ma
             "--no-opt",
             "--out-dir",
         ])
-        .arg(format!("../{}", edge.folder()))
+        .arg(&folder)
         .env("CARGO_TARGET_DIR", repo.at("target/edge"))
         .env("RUSTFLAGS", RUSTFLAGS)
         .env("RUN_TO_COMPLETION", "1")
@@ -60,14 +56,13 @@ pub(super) fn build(repo: &Repo, toolchain: &Toolchain, edge: Edge) -> Result<Ma
         .env("WASM_OPT_BIN", &tools.wasm_opt)
         .env("ESBUILD_BIN", &tools.esbuild)
         .args(STD_FEATURES);
-    match edge {
-        Edge::Production => {}
-        Edge::Testing => {
-            command.args(["--features", "testing"]);
-        }
+    if worker.hooks {
+        command.args(["--features", "testing"]);
     }
     run(&mut command, "the compiler's own lines are above")?;
-    optimise(tools, &folder.join("index_bg.wasm"))?;
+    if worker.optimised {
+        optimise(tools, &folder.join("index_bg.wasm"))?;
+    }
     check_entry(&read(&entry)?)?;
     stamp.save()?;
     Ok(Made::Now)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{Edge, Plan};
+use super::{Plan, Worker};
 use crate::failure::{Context, Failure, Result};
 use crate::process::say;
 use crate::repo::{Repo, files_under, read_bytes};
@@ -17,13 +17,13 @@ const DASHBOARD_KB_MAX: f64 = 250.0;
 
 /// Prints the size of each part of the plan, and fails when one is too large.
 pub(super) fn check(repo: &Repo, plan: &Plan) -> Result<()> {
-    for &edge in &plan.edges {
-        let folder = repo.at(edge.folder());
+    for &worker in &plan.workers {
+        let folder = repo.at(worker.folder);
         let files = [folder.join("index.js"), folder.join("index_bg.wasm")];
         let size = gzipped_kb(&files)?;
-        // The hooks of the test suites are not deployed, so they may weigh what they like.
-        let limit = (edge == Edge::Production).then_some(EDGE_KB_MAX);
-        hold(edge.what(), edge.folder(), size, limit)?;
+        // What is not deployed may weigh what it likes.
+        let limit = (worker == Worker::EDGE).then_some(EDGE_KB_MAX);
+        hold(worker.what, worker.folder, size, limit)?;
     }
     if plan.dashboard {
         let folder = "build/assets";

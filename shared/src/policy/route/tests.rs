@@ -6,7 +6,8 @@ use alloc::vec;
 use super::*;
 use crate::key::Presence;
 use crate::pointer::Pointer;
-use crate::policy::{OnUnknown, PolicyParts};
+use crate::policy::PolicyParts;
+use crate::probe::{Absent, Expected, Template};
 
 fn parts(kind: RouteKind, on_unknown: OnUnknown) -> RouteParts {
     let policy = PolicyParts::defaults(kind.kind(), on_unknown);
@@ -22,6 +23,10 @@ fn parts(kind: RouteKind, on_unknown: OnUnknown) -> RouteParts {
         request_body_max: 1024,
         outcome_body_max: 1024,
         statuses: vec![],
+        phases: vec![],
+        resolver_credential: None,
+        reference: HeaderName::parse("location").unwrap(),
+        probe: None,
     }
 }
 
@@ -29,6 +34,7 @@ fn api() -> ApiRoute {
     ApiRoute {
         key: KeyRule::default(),
         key_exception: None,
+        best_effort: None,
         tenant: TenantSource::ApiKey,
         exclusions: vec![],
     }
@@ -166,9 +172,48 @@ fn no_success_is_moved_to_what_is_forgotten() {
 }
 
 #[test]
+fn u3_an_origin_is_asked_where_it_is_known_how() {
+    let probe = |quiet: u64| {
+        let pointer = Pointer::parse("/error").unwrap();
+        let expected = Expected::new(404, pointer, &"gone".into()).unwrap();
+        let quiet = Millis::from_secs(quiet);
+        let absent = Some(Absent { expected, quiet });
+        let template = Template::parse("/v1/orders/{operation}").unwrap();
+        Probe::new(template, None, absent, None).unwrap()
+    };
+    let asking = PolicyParts::defaults(Kind::Api, OnUnknown::Probe);
+    let asking = Policy::new(asking).unwrap();
+    check(
+        |parts| (parts.policy, parts.probe) = (asking, Some(probe(20))),
+        &[],
+    );
+    check(|parts| parts.policy = asking, &[RouteError::Probe]);
+    check(|parts| parts.probe = Some(probe(20)), &[RouteError::Probe]);
+    let (quiet, timeout) = (Millis::from_secs(19), Millis::from_secs(20));
+    check(
+        |parts| (parts.policy, parts.probe) = (asking, Some(probe(19))),
+        &[RouteError::QuietWithinTimeout { quiet, timeout }],
+    );
+}
+
+#[test]
+fn phases_are_few_and_have_names_of_their_own() {
+    let phase = |at: usize| PhaseName::parse(&alloc::format!("phase-{at}")).unwrap();
+    check(|parts| parts.phases = (0..16).map(phase).collect(), &[]);
+    check(
+        |parts| parts.phases = (0..17).map(phase).collect(),
+        &[RouteError::Phases { found: 17 }],
+    );
+    check(
+        |parts| parts.phases = vec![phase(1), phase(2), phase(1)],
+        &[RouteError::Phases { found: 3 }],
+    );
+}
+
+#[test]
 fn an_api_route_says_why_requests_pass_without_a_key() {
     let exception = || {
-        Some(KeyException {
+        Some(Granted {
             until: Timestamp::from_millis(1),
             reason: "why".to_string(),
         })
@@ -239,7 +284,11 @@ fn exceptions_are_listed_in_words() {
     let (until, reason) = (Timestamp::from_millis(1), "why".to_string());
     let mut api = api();
     api.key.presence = Presence::Report;
-    api.key_exception = Some(KeyException {
+    api.key_exception = Some(Granted {
+        until,
+        reason: reason.clone(),
+    });
+    api.best_effort = Some(Granted {
         until,
         reason: reason.clone(),
     });
@@ -251,8 +300,10 @@ fn exceptions_are_listed_in_words() {
     let mut parts = parts(RouteKind::Api(api), OnUnknown::Park);
     parts.statuses = vec![moved(503, MovedTo::NotRun)];
     let route = Route::new(parts).unwrap();
+    assert_eq!(route.tier(), Tier::BestEffort);
     let exceptions = [
         "requests without a key pass (key = \"report\")",
+        "requests pass unprotected while the store is down (tier = \"best-effort\")",
         "/sent_at is left out of the fingerprint",
         "status 503 counts as not-run",
     ];
