@@ -142,9 +142,11 @@ fn Frame() -> impl IntoView {
 fn Top() -> impl IntoView {
     let role = use_role();
     role.set(None);
+    let who = RwSignal::new(String::new());
     spawn_local(async move {
         // Without an answer the header shows no role; the page below says what is wrong.
         if let Ok(session) = api::session().await {
+            who.try_set(session.name);
             role.try_set(Some(session.role));
         }
     });
@@ -201,5 +203,5 @@ fn Top() -> impl IntoView {
     });
     on_cleanup(move || shortcut.remove());
     let q = Signal::derive(move || filter.get().q);
-    view! { <Header pathname role q listing=listing.into() search sign_out/> }
+    view! { <Header pathname role who q listing=listing.into() search sign_out/> }
 }

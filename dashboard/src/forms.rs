@@ -127,7 +127,7 @@ macro_rules! words {
 }
 
 objects! {
-    Session { role expires_at }
+    Session { role expires_at; name }
     Overview { now totals live; by_route series step_ms tenants routes exceptions settled objects_silent }
     Counts {
         ; applied replayed conflicts mismatches released failed unknown expired refused unprotected superseded

@@ -29,6 +29,8 @@ pub(crate) fn Header(
     pathname: Memo<String>,
     /// What the session may do, once known.
     role: RwSignal<Option<Role>>,
+    /// The session's name, as the audit log has it.
+    who: RwSignal<String>,
     /// What is searched for.
     q: Signal<String>,
     /// Whether the page lists operations, so that it can follow the typing.
@@ -44,10 +46,16 @@ pub(crate) fn Header(
         let current = move || pathname.with(is_here).then_some("page");
         view! { <a href=href aria-current=move || current() data-test=test>{name}</a> }.into_any()
     });
-    let shown_role = move || match role.get() {
-        None => "",
-        Some(Role::Viewer) => "viewer",
-        Some(Role::Operator) => "operator",
+    let shown_role = move || {
+        let role = match role.get() {
+            None => return String::new(),
+            Some(Role::Viewer) => "viewer",
+            Some(Role::Operator) => "operator",
+        };
+        match who.get() {
+            name if name.is_empty() || name == role => role.to_owned(),
+            name => format!("{name}, {role}"),
+        }
     };
     view! {
         <header class="top">
@@ -63,7 +71,7 @@ pub(crate) fn Header(
             </nav>
             <Search q listing search/>
             <div class="self">
-                <span class="role">{move || shown_role()}</span>
+                <span class="role" title=move || who.get()>{move || shown_role()}</span>
                 <ThemeToggle/>
                 <button type="button" class="quiet" data-test="sign-out" on:click=move |_| sign_out.run(())>
                     "Sign out"

@@ -128,6 +128,7 @@ fn forms_with_their_fewest_members() {
 
 #[test]
 fn forms_with_all_their_members() {
+    check::<Session>(&json!({ "role": "operator", "name": "kim", "expires_at": 5 }));
     let mut unknown = unknown_row();
     for (name, value) in [
         ("tries", json!(3)),
