@@ -90,7 +90,13 @@ impl World {
     }
 
     /// The object sends an operation again by itself (U5).
-    pub(crate) fn resolver_sends(&mut self, op: Op, token: AttemptId, fingerprint: u8, lease: &Lease) {
+    pub(crate) fn resolver_sends(
+        &mut self,
+        op: Op,
+        token: AttemptId,
+        fingerprint: u8,
+        lease: &Lease,
+    ) {
         let id = self.resolver(op, token, fingerprint, Stage::Dispatched);
         self.dispatch(id, lease);
     }
@@ -124,12 +130,16 @@ impl World {
             return Ok(());
         };
         match (incoming, worker.stage.clone()) {
-            (Incoming::Timer(turn), stage) if turn == worker.turn => self.waited_long(id, &worker, stage),
+            (Incoming::Timer(turn), stage) if turn == worker.turn => {
+                self.waited_long(id, &worker, stage)
+            }
             (Incoming::Timer(_), _) => Ok(()),
             (Incoming::Store(Answer::Begin(begin)), Stage::Beginning(_)) => {
                 self.may_begin(id, &worker, begin)
             }
-            (Incoming::Store(Answer::Look(look)), Stage::Looking(_)) => self.has_looked(id, &worker, look),
+            (Incoming::Store(Answer::Look(look)), Stage::Looking(_)) => {
+                self.has_looked(id, &worker, look)
+            }
             (Incoming::Store(answer), Stage::Reporting(message)) => {
                 self.has_reported(id, &worker, message.call, &answer)
             }
@@ -172,7 +182,8 @@ impl World {
             }
             Begin::Replay(replay) => {
                 self.workers.remove(&id);
-                self.ledger.answered(worker.op, worker.fingerprint, &replay.outcome)
+                self.ledger
+                    .answered(worker.op, worker.fingerprint, &replay.outcome)
             }
             Begin::Wait { .. } => {
                 self.stage(id, Stage::WaitingForTwin);
@@ -295,9 +306,14 @@ impl World {
         self.workers.remove(&id);
         match look {
             Look::Done(replay) if worker.role == Role::Client => {
-                self.ledger.answered(worker.op, worker.fingerprint, &replay.outcome)
+                self.ledger
+                    .answered(worker.op, worker.fingerprint, &replay.outcome)
             }
-            Look::Done(_) | Look::Absent | Look::Running { .. } | Look::Unknown(_) | Look::Mismatch => Ok(()),
+            Look::Done(_)
+            | Look::Absent
+            | Look::Running { .. }
+            | Look::Unknown(_)
+            | Look::Mismatch => Ok(()),
         }
     }
 
@@ -321,9 +337,9 @@ impl World {
                 self.workers.remove(&id);
                 match call {
                     Call::Complete(outcome, _)
-                    | Call::Probed(shared::decide::Finding::Final(outcome), Asker::Caller) => {
-                        self.ledger.answered(worker.op, worker.fingerprint, &outcome)
-                    }
+                    | Call::Probed(shared::decide::Finding::Final(outcome), Asker::Caller) => self
+                        .ledger
+                        .answered(worker.op, worker.fingerprint, &outcome),
                     Call::Probed(..)
                     | Call::Release(_)
                     | Call::Suspend(_)
@@ -358,7 +374,9 @@ impl World {
 
     /// Whether a timer of this turn still means something.
     pub(crate) fn is_at(&self, id: WorkerId, turn: u32) -> bool {
-        self.workers.get(&id).is_some_and(|worker| worker.turn == turn)
+        self.workers
+            .get(&id)
+            .is_some_and(|worker| worker.turn == turn)
     }
 
     fn again(&mut self, id: WorkerId) {

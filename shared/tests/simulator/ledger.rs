@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shared::decide::{Begin, Complete, Extend, Lease, Look, Probed, Pursue, Release, Replay, Settle, Settlement, Suspend};
+use shared::decide::{
+    Begin, Complete, Extend, Lease, Look, Probed, Pursue, Release, Replay, Settle, Settlement,
+    Suspend,
+};
 use shared::policy::{Kind, LEASE_MAX, OnUnknown};
 use shared::record::{AttemptId, Outcome, RecoveryPoint, SettledBy};
 use shared::time::Timestamp;
@@ -163,7 +166,10 @@ impl Ledger {
 
     /// When leases and retentions end.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Timestamp> {
-        let lives = self.operations.values().filter_map(|operation| operation.life.as_ref());
+        let lives = self
+            .operations
+            .values()
+            .filter_map(|operation| operation.life.as_ref());
         lives.filter_map(|life| match life.standing {
             Standing::Settled { expires_at, .. } => expires_at,
             Standing::Open | Standing::Unknown => Some(life.lease_until),
@@ -252,7 +258,9 @@ impl Ledger {
             Pursue::Send(lease) => {
                 self.seen.note(Situation::TakenOverByResolver);
                 let resumes = self.plan.policy.on_unknown() == OnUnknown::Resume;
-                must(resumes, says::NOT_RETRIED, || format!("{op:?}: sent by itself"))?;
+                must(resumes, says::NOT_RETRIED, || {
+                    format!("{op:?}: sent by itself")
+                })?;
                 let fingerprint = self.life(op).map_or(0, |life| life.fingerprint);
                 self.executed(op, token, fingerprint, lease, now)
             }
@@ -282,7 +290,11 @@ impl Ledger {
     /// An outcome may be forgotten once its retention has passed (R1); what runs then is another operation.
     fn end_of_retention(&mut self, op: Op, now: Timestamp) {
         let operation = self.operation(op);
-        if operation.life.as_ref().is_some_and(|life| !life.is_live(now)) {
+        if operation
+            .life
+            .as_ref()
+            .is_some_and(|life| !life.is_live(now))
+        {
             operation.life = None;
             operation.epoch += 1;
         }
@@ -299,10 +311,14 @@ impl Ledger {
     ) -> Held {
         let api = self.plan.policy.kind() == Kind::Api;
         let life = self.life(op).cloned();
-        let other = life.as_ref().is_some_and(|life| life.fingerprint != fingerprint);
+        let other = life
+            .as_ref()
+            .is_some_and(|life| life.fingerprint != fingerprint);
         if api && other {
             let refused = matches!(begin, Begin::Mismatch | Begin::Abandoned);
-            must(refused, says::OTHER_REQUEST, || format!("{op:?}: {begin:?}"))?;
+            must(refused, says::OTHER_REQUEST, || {
+                format!("{op:?}: {begin:?}")
+            })?;
         }
         match begin {
             Begin::Execute(lease) => self.executed(op, token, fingerprint, lease, now),
@@ -310,16 +326,22 @@ impl Ledger {
             Begin::Wait { .. } => {
                 self.seen.note(Situation::WaitedForTwin);
                 let busy = life.is_some_and(|life| life.is_running(now) || life.is_asking(now));
-                must(busy, says::ONE_LEASE, || format!("{op:?}: waits for nobody"))
+                must(busy, says::ONE_LEASE, || {
+                    format!("{op:?}: waits for nobody")
+                })
             }
             Begin::Mismatch => {
                 self.seen.note(Situation::OtherRequestRefused);
-                must(api && other, says::OTHER_REQUEST, || format!("{op:?}: refused the same request"))
+                must(api && other, says::OTHER_REQUEST, || {
+                    format!("{op:?}: refused the same request")
+                })
             }
             Begin::Unknown { .. } => {
                 self.seen.note(Situation::UnknownAnswered);
                 let unknown = life.is_some_and(|life| life.is_unknown(now));
-                must(unknown, says::NO_FALSE_UNKNOWN, || format!("{op:?}: {begin:?}"))
+                must(unknown, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: {begin:?}")
+                })
             }
             Begin::Ask(question) => {
                 self.seen.note(Situation::CallerAsks);
@@ -336,12 +358,16 @@ impl Ledger {
             }
             Begin::FromTheFuture => {
                 self.seen.note(Situation::KeyFromTheFuture);
-                must(life.is_none(), says::NOT_FORGOTTEN, || format!("{op:?}: from the future"))
+                must(life.is_none(), says::NOT_FORGOTTEN, || {
+                    format!("{op:?}: from the future")
+                })
             }
             Begin::Abandoned => {
                 self.seen.note(Situation::BeganAbandoned);
                 let given_up = self.abandoned.contains_key(&token);
-                must(given_up, says::ABANDONED, || format!("{op:?}: {token} was not given up"))
+                must(given_up, says::ABANDONED, || {
+                    format!("{op:?}: {token} was not given up")
+                })
             }
         }
     }
@@ -356,21 +382,27 @@ impl Ledger {
         now: Timestamp,
     ) -> Held {
         let given_up = self.abandoned.get(&token).is_some_and(|until| now < *until);
-        must(!given_up, says::ABANDONED, || format!("{op:?}: {token} runs"))?;
+        must(!given_up, says::ABANDONED, || {
+            format!("{op:?}: {token} runs")
+        })?;
         if lease.repeated {
             return self.repeated(op, token, lease, now);
         }
         let life = self.life(op).cloned();
         let highest = self.operations[&op].number;
         let number = lease.number.get();
-        must(number > highest, says::NUMBER_RISES, || format!("{op:?}: {number} after {highest}"))?;
+        must(number > highest, says::NUMBER_RISES, || {
+            format!("{op:?}: {number} after {highest}")
+        })?;
         match &life {
             None => self.claimed(op, lease)?,
             Some(life) => self.took_over(op, life, fingerprint, lease, now)?,
         }
         let operation = self.operation(op);
         operation.number = number;
-        let mut let_run = life.as_ref().map_or_else(BTreeSet::new, |life| life.let_run.clone());
+        let mut let_run = life
+            .as_ref()
+            .map_or_else(BTreeSet::new, |life| life.let_run.clone());
         let_run.insert(token);
         operation.life = Some(Life {
             fingerprint: life.as_ref().map_or(fingerprint, |life| life.fingerprint),
@@ -382,7 +414,8 @@ impl Ledger {
             earlier_unknown: life.is_some(),
             said_not_run: false,
             retry_allowed: false,
-            request_is_kept: request_is_kept(token) || life.as_ref().is_some_and(|life| life.request_is_kept),
+            request_is_kept: request_is_kept(token)
+                || life.as_ref().is_some_and(|life| life.request_is_kept),
             point: life.and_then(|life| life.point),
             asking: None,
             let_run,
@@ -406,7 +439,9 @@ impl Ledger {
         operation.lives += 1;
         let second = tells_age && operation.was_kept;
         must(!second, says::NO_SECOND_LIFE, || format!("{op:?}"))?;
-        must(lease.took_over.is_none(), says::NO_FALSE_UNKNOWN, || format!("{op:?}: {lease:?}"))
+        must(lease.took_over.is_none(), says::NO_FALSE_UNKNOWN, || {
+            format!("{op:?}: {lease:?}")
+        })
     }
 
     fn took_over(
@@ -418,18 +453,29 @@ impl Ledger {
         now: Timestamp,
     ) -> Held {
         let policy = self.plan.policy;
-        must(!life.is_settled(), says::SETTLED_STAYS, || format!("{op:?}: ran again"))?;
+        must(!life.is_settled(), says::SETTLED_STAYS, || {
+            format!("{op:?}: ran again")
+        })?;
         must(now >= life.lease_until, says::ONE_LEASE, || {
-            format!("{op:?}: runs while the last lease is live until {}", life.lease_until)
+            format!(
+                "{op:?}: runs while the last lease is live until {}",
+                life.lease_until
+            )
         })?;
         let same = policy.kind() == Kind::Webhook || life.fingerprint == fingerprint;
-        must(same, says::OTHER_REQUEST, || format!("{op:?}: runs {fingerprint}"))?;
+        must(same, says::OTHER_REQUEST, || {
+            format!("{op:?}: runs {fingerprint}")
+        })?;
         let by_itself = match policy.on_unknown() {
             OnUnknown::Resume | OnUnknown::Rerun => true,
             OnUnknown::Park | OnUnknown::Probe => false,
         };
-        must(by_itself || life.retry_allowed, says::NOT_RETRIED, || format!("{op:?}: {lease:?}"))?;
-        must(lease.took_over.is_some(), says::NOT_FORGOTTEN, || format!("{op:?}: not told"))?;
+        must(by_itself || life.retry_allowed, says::NOT_RETRIED, || {
+            format!("{op:?}: {lease:?}")
+        })?;
+        must(lease.took_over.is_some(), says::NOT_FORGOTTEN, || {
+            format!("{op:?}: not told")
+        })?;
         must(lease.point == life.point, says::POINT_GOES_ON, || {
             format!("{op:?}: {:?}, not {:?}", lease.point, life.point)
         })?;
@@ -453,7 +499,9 @@ impl Ledger {
                 && life.number == lease.number.get()
                 && life.lease_until == lease.until
         });
-        must(holds, says::ONE_LEASE, || format!("{op:?}: {token} does not hold it: {lease:?}"))
+        must(holds, says::ONE_LEASE, || {
+            format!("{op:?}: {token} does not hold it: {lease:?}")
+        })
     }
 
     fn replayed(&mut self, op: Op, replay: &Replay, now: Timestamp) -> Held {
@@ -481,13 +529,19 @@ impl Ledger {
         match (look, life) {
             (Look::Done(replay), _) => self.replayed(op, replay, now),
             (Look::Mismatch, Some(life)) => {
-                must(life.fingerprint != fingerprint, says::OTHER_REQUEST, || format!("{op:?}"))
+                must(life.fingerprint != fingerprint, says::OTHER_REQUEST, || {
+                    format!("{op:?}")
+                })
             }
             (Look::Running { .. }, Some(life)) => {
-                must(life.is_running(now), says::ONE_LEASE, || format!("{op:?}: {look:?}"))
+                must(life.is_running(now), says::ONE_LEASE, || {
+                    format!("{op:?}: {look:?}")
+                })
             }
             (Look::Unknown(_), Some(life)) => {
-                must(life.is_unknown(now), says::NO_FALSE_UNKNOWN, || format!("{op:?}: {look:?}"))
+                must(life.is_unknown(now), says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: {look:?}")
+                })
             }
             (Look::Absent, None) => Ok(()),
             (Look::Absent, Some(life)) => {
@@ -506,7 +560,9 @@ impl Ledger {
             let mine = life.asking.is_some_and(|(asking, _)| asking == token);
             life.is_unknown(now) && now >= life.lease_until && (mine || !life.is_asking(now))
         });
-        must(probes && free, says::ONE_QUESTION, || format!("{op:?}: {token} asks"))?;
+        must(probes && free, says::ONE_QUESTION, || {
+            format!("{op:?}: {token} asks")
+        })?;
         if let Some(life) = &mut self.operation(op).life {
             life.standing = Standing::Unknown;
             life.retry_allowed = false;
@@ -549,7 +605,9 @@ impl Ledger {
         match complete {
             Complete::Recorded { expires_at } => {
                 must(holds, says::STALE, || format!("{op:?}: {token} completed"))?;
-                must(!settled, says::SETTLED_STAYS, || format!("{op:?}: completed again"))?;
+                must(!settled, says::SETTLED_STAYS, || {
+                    format!("{op:?}: completed again")
+                })?;
                 let late = life.is_some_and(|life| life.is_unknown(now));
                 self.seen.note(if late {
                     Situation::CompletedLate
@@ -561,11 +619,15 @@ impl Ledger {
             }
             Complete::AlreadyRecorded { .. } => {
                 self.seen.note(Situation::CompletedTwice);
-                must(holds && settled, says::STALE, || format!("{op:?}: {complete:?}"))
+                must(holds && settled, says::STALE, || {
+                    format!("{op:?}: {complete:?}")
+                })
             }
             Complete::Superseded => {
                 self.seen.note(Situation::CompletedSuperseded);
-                must(!holds, says::NO_FALSE_UNKNOWN, || format!("{op:?}: its holder is refused"))
+                must(!holds, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: its holder is refused")
+                })
             }
         }
     }
@@ -581,7 +643,9 @@ impl Ledger {
         let operation = self.operation(op);
         operation.was_kept = true;
         let Some(life) = &mut operation.life else {
-            return must(false, says::NOT_FORGOTTEN, || format!("{op:?}: {by:?} settles nothing"));
+            return must(false, says::NOT_FORGOTTEN, || {
+                format!("{op:?}: {by:?} settles nothing")
+            });
         };
         life.holder = token;
         life.asking = None;
@@ -597,13 +661,19 @@ impl Ledger {
         let life = self.life(op).cloned();
         let holds = life.as_ref().is_some_and(|life| life.holder == token);
         let settled = life.as_ref().is_some_and(Life::is_settled);
-        let remembers = life.as_ref().is_some_and(|life| life.earlier_unknown || life.point.is_some());
+        let remembers = life
+            .as_ref()
+            .is_some_and(|life| life.earlier_unknown || life.point.is_some());
         match release {
             Release::Released => {
                 self.seen.note(Situation::Released);
                 must(holds, says::STALE, || format!("{op:?}: {token} released"))?;
-                must(!settled, says::SETTLED_STAYS, || format!("{op:?}: released"))?;
-                must(!remembers, says::RELEASE_IS_ONE, || format!("{op:?}: {life:?}"))?;
+                must(!settled, says::SETTLED_STAYS, || {
+                    format!("{op:?}: released")
+                })?;
+                must(!remembers, says::RELEASE_IS_ONE, || {
+                    format!("{op:?}: {life:?}")
+                })?;
                 self.operation(op).life = None;
             }
             Release::StillUnknown(_) => {
@@ -613,8 +683,12 @@ impl Ledger {
                 } else {
                     Situation::ReleasedStillUnknown
                 });
-                must(holds && !settled, says::STALE, || format!("{op:?}: {token} released"))?;
-                must(remembers, says::RELEASE_IS_ONE, || format!("{op:?}: unknown of nobody"))?;
+                must(holds && !settled, says::STALE, || {
+                    format!("{op:?}: {token} released")
+                })?;
+                must(remembers, says::RELEASE_IS_ONE, || {
+                    format!("{op:?}: unknown of nobody")
+                })?;
                 if let Some(life) = &mut self.operation(op).life {
                     life.standing = Standing::Unknown;
                     life.said_not_run = true;
@@ -624,11 +698,15 @@ impl Ledger {
             }
             Release::AlreadyReleased => self.seen.note(Situation::ReleasedTwice),
             Release::AlreadyRecorded => {
-                must(holds && settled, says::STALE, || format!("{op:?}: {release:?}"))?;
+                must(holds && settled, says::STALE, || {
+                    format!("{op:?}: {release:?}")
+                })?;
             }
             Release::Superseded => {
                 self.seen.note(Situation::ReleasedSuperseded);
-                must(!holds, says::NO_FALSE_UNKNOWN, || format!("{op:?}: its holder is refused"))?;
+                must(!holds, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: its holder is refused")
+                })?;
             }
         }
         Ok(())
@@ -647,7 +725,9 @@ impl Ledger {
                     Situation::Suspended
                 });
                 must(holds, says::STALE, || format!("{op:?}: {token} suspended"))?;
-                must(!settled, says::SETTLED_STAYS, || format!("{op:?}: suspended"))?;
+                must(!settled, says::SETTLED_STAYS, || {
+                    format!("{op:?}: suspended")
+                })?;
                 if let Some(life) = &mut self.operation(op).life {
                     life.standing = Standing::Unknown;
                 }
@@ -655,14 +735,18 @@ impl Ledger {
             }
             Suspend::AlreadySuspended(_) => {
                 self.seen.note(Situation::SuspendedTwice);
-                must(holds && !settled, says::STALE, || format!("{op:?}: {suspend:?}"))
+                must(holds && !settled, says::STALE, || {
+                    format!("{op:?}: {suspend:?}")
+                })
             }
-            Suspend::AlreadyRecorded => {
-                must(holds && settled, says::STALE, || format!("{op:?}: {suspend:?}"))
-            }
+            Suspend::AlreadyRecorded => must(holds && settled, says::STALE, || {
+                format!("{op:?}: {suspend:?}")
+            }),
             Suspend::Superseded => {
                 self.seen.note(Situation::SuspendedSuperseded);
-                must(!holds, says::NO_FALSE_UNKNOWN, || format!("{op:?}: its holder is refused"))
+                must(!holds, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: its holder is refused")
+                })
             }
         }
     }
@@ -679,7 +763,9 @@ impl Ledger {
                 must(running, says::STALE, || format!("{op:?}: {token} extended"))?;
                 let latest = life.dispatched_at.plus(max_lease);
                 let bounded = until >= life.lease_until && until <= latest;
-                must(bounded, says::EXTENSION_BOUNDED, || format!("{op:?}: {until}"))?;
+                must(bounded, says::EXTENSION_BOUNDED, || {
+                    format!("{op:?}: {until}")
+                })?;
                 life.lease_until = until;
                 if let Some(grant) = self.granted.get_mut(&token) {
                     grant.lease_until = until;
@@ -691,7 +777,9 @@ impl Ledger {
                 let running = self
                     .life(op)
                     .is_some_and(|life| life.holder == token && life.is_running(now));
-                must(!running, says::NO_FALSE_UNKNOWN, || format!("{op:?}: {extend:?}"))
+                must(!running, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: {extend:?}")
+                })
             }
         }
     }
@@ -708,7 +796,9 @@ impl Ledger {
         match checkpoint {
             Checkpoint::Saved => {
                 self.seen.note(Situation::PointSaved);
-                must(holds, says::STALE, || format!("{op:?}: {token} saved a point"))?;
+                must(holds, says::STALE, || {
+                    format!("{op:?}: {token} saved a point")
+                })?;
                 if let Some(life) = &mut self.operation(op).life {
                     life.point = Some(point.clone());
                 }
@@ -717,7 +807,9 @@ impl Ledger {
             Checkpoint::Ended => Ok(()),
             Checkpoint::Superseded => {
                 self.seen.note(Situation::PointSuperseded);
-                must(!holds, says::NO_FALSE_UNKNOWN, || format!("{op:?}: its holder is refused"))
+                must(!holds, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: its holder is refused")
+                })
             }
         }
     }
@@ -732,17 +824,25 @@ impl Ledger {
     ) -> Held {
         use shared::decide::Finding;
         let life = self.life(op).cloned();
-        let asks = life.as_ref().is_some_and(|life| life.asking.is_some_and(|(asking, _)| asking == token));
-        let recorded = life.as_ref().is_some_and(|life| life.is_settled() && life.holder == token);
+        let asks = life
+            .as_ref()
+            .is_some_and(|life| life.asking.is_some_and(|(asking, _)| asking == token));
+        let recorded = life
+            .as_ref()
+            .is_some_and(|life| life.is_settled() && life.holder == token);
         match (probed, finding) {
             (Probed::Recorded { .. }, _) if recorded => Ok(()), // L7
             (Probed::Recorded { expires_at }, Finding::Final(outcome)) => {
                 self.seen.note(Situation::ProbeFoundFinal);
-                must(asks, says::STALE, || format!("{op:?}: {token} does not ask"))?;
+                must(asks, says::STALE, || {
+                    format!("{op:?}: {token} does not ask")
+                })?;
                 self.keep(op, token, outcome, expires_at, SettledBy::Probe)
             }
             (Probed::NotRun, Finding::NotRun) => {
-                must(asks, says::STALE, || format!("{op:?}: {token} does not ask"))?;
+                must(asks, says::STALE, || {
+                    format!("{op:?}: {token} does not ask")
+                })?;
                 let stepped = life.is_some_and(|life| life.point.is_some());
                 self.seen.note(if stepped {
                     Situation::ProbeFoundNotRunButAStep
@@ -750,7 +850,8 @@ impl Ledger {
                     Situation::ProbeFoundNotRun
                 });
                 if let (false, Some(life)) = (stepped, self.life(op).cloned()) {
-                    self.denied.extend(life.let_run.iter().map(|token| (*token, None)));
+                    self.denied
+                        .extend(life.let_run.iter().map(|token| (*token, None)));
                 }
                 let operation = self.operation(op);
                 if !stepped {
@@ -764,7 +865,9 @@ impl Ledger {
             }
             (Probed::Unknown(_), Finding::Unknown) => {
                 self.seen.note(Situation::ProbeFoundNothing);
-                must(asks, says::STALE, || format!("{op:?}: {token} does not ask"))?;
+                must(asks, says::STALE, || {
+                    format!("{op:?}: {token} does not ask")
+                })?;
                 if let Some(life) = &mut self.operation(op).life {
                     life.asking = None;
                 }
@@ -773,10 +876,14 @@ impl Ledger {
             (Probed::Superseded, _) => {
                 self.seen.note(Situation::ProbeSuperseded);
                 let in_time = asks && life.is_some_and(|life| life.is_unknown(now));
-                must(!in_time, says::NO_FALSE_UNKNOWN, || format!("{op:?}: who asks is refused"))
+                must(!in_time, says::NO_FALSE_UNKNOWN, || {
+                    format!("{op:?}: who asks is refused")
+                })
             }
             (Probed::Recorded { .. } | Probed::NotRun | Probed::Unknown(_), _) => {
-                must(false, says::NOT_RETRIED, || format!("{op:?}: {finding:?} became {probed:?}"))
+                must(false, says::NOT_RETRIED, || {
+                    format!("{op:?}: {finding:?} became {probed:?}")
+                })
             }
         }
     }
@@ -793,10 +900,14 @@ impl Ledger {
         match settle {
             Settle::Settled => {
                 let Some(life) = life else {
-                    return must(false, says::SETTLED_STAYS, || format!("{op:?}: nothing to settle"));
+                    return must(false, says::SETTLED_STAYS, || {
+                        format!("{op:?}: nothing to settle")
+                    });
                 };
                 let idle = life.is_settled() || now >= life.lease_until;
-                must(idle, says::NOT_WHILE_RUNNING, || format!("{op:?}: {life:?}"))?;
+                must(idle, says::NOT_WHILE_RUNNING, || {
+                    format!("{op:?}: {life:?}")
+                })?;
                 self.settled_by_hand(op, token, settlement, &life, now)
             }
             Settle::AlreadySettled => {
@@ -806,12 +917,16 @@ impl Ledger {
             Settle::Running { .. } => {
                 self.seen.note(Situation::SettleRefusedWhileRunning);
                 let busy = life.is_some_and(|life| !life.is_settled() && now < life.lease_until);
-                must(busy, says::NOT_WHILE_RUNNING, || format!("{op:?}: nobody runs"))
+                must(busy, says::NOT_WHILE_RUNNING, || {
+                    format!("{op:?}: nobody runs")
+                })
             }
             Settle::NothingToSettle => {
                 self.seen.note(Situation::SettleFoundNothing);
                 let open = life.is_some_and(|life| life.is_unknown(now) && now >= life.lease_until);
-                must(!open, says::NOT_FORGOTTEN, || format!("{op:?}: it is unknown"))
+                must(!open, says::NOT_FORGOTTEN, || {
+                    format!("{op:?}: it is unknown")
+                })
             }
         }
     }
@@ -827,7 +942,9 @@ impl Ledger {
         if let Standing::Settled { by, .. } = life.standing {
             self.seen.note(Situation::SettledAgain);
             let own = by == SettledBy::Operator;
-            must(own, says::SETTLED_STAYS, || format!("{op:?}: {by:?} had settled it"))?;
+            must(own, says::SETTLED_STAYS, || {
+                format!("{op:?}: {by:?} had settled it")
+            })?;
         }
         let resumes = self.plan.policy.on_unknown() == OnUnknown::Resume;
         let said = match settlement {
@@ -836,7 +953,8 @@ impl Ledger {
             Settlement::TryAgain => None,
         };
         if let Some(said) = said {
-            self.denied.extend(life.let_run.iter().map(|token| (*token, said)));
+            self.denied
+                .extend(life.let_run.iter().map(|token| (*token, said)));
         }
         let expires_at = self.plan.policy.retention().expires_at(now);
         let operation = self.operation(op);

@@ -27,7 +27,11 @@ mod world;
 use situation::Coverage;
 use world::{Traces, run};
 
-const SEEDS: u64 = if cfg!(debug_assertions) { 2_000 } else { 20_000 };
+const SEEDS: u64 = if cfg!(debug_assertions) {
+    2_000
+} else {
+    20_000
+};
 const STEPS: usize = 200;
 /// How often each situation happens at least, over all seeds of a run.
 const LEAST: u64 = if cfg!(debug_assertions) { 1 } else { 40 };
@@ -51,7 +55,9 @@ fn check(seed: u64, coverage: &mut Coverage) {
 #[test]
 fn the_invariants_hold_on_every_seed_and_nothing_interesting_is_rare() {
     let mut coverage = Coverage::new();
-    let one = std::env::var("ONCEGATE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let one = std::env::var("ONCEGATE_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
     if let Some(seed) = one {
         check(seed, &mut coverage);
         let (world, _) = run(seed, STEPS, Traces::Kept);
@@ -62,7 +68,12 @@ fn the_invariants_hold_on_every_seed_and_nothing_interesting_is_rare() {
         check(seed, &mut coverage);
     }
     println!("{SEEDS} seeds of {STEPS} steps:\n{}", coverage.table());
-    assert_eq!(coverage.rare(LEAST), 0, "the workload has rotted:\n{}", coverage.table());
+    assert_eq!(
+        coverage.rare(LEAST),
+        0,
+        "the workload has rotted:\n{}",
+        coverage.table()
+    );
 }
 
 #[test]
@@ -76,23 +87,4 @@ fn the_same_seed_is_the_same_history() {
     let (one, _) = run(1, STEPS, Traces::Kept);
     let (two, _) = run(2, STEPS, Traces::Kept);
     assert_ne!(one.trace, two.trace);
-}
-
-#[test]
-#[ignore = "temporary"]
-fn survey() {
-    let mut coverage = Coverage::new();
-    let mut found: std::collections::BTreeMap<&str, (u64, u64, usize, String)> = std::collections::BTreeMap::new();
-    let seeds = std::env::var("SURVEY").map_or(3000, |n| n.parse().unwrap());
-    for seed in 0..seeds {
-        let (world, result) = run(seed, STEPS, Traces::Not);
-        coverage.add(&world.ledger.seen);
-        if let Err((step, broken)) = result {
-            found.entry(broken.sentence).or_insert((0, seed, step, broken.detail)).0 += 1;
-        }
-    }
-    println!("{}", coverage.table());
-    for (sentence, (count, seed, step, detail)) in &found {
-        println!("FOUND {count} of {seeds}; first seed {seed} step {step}: {sentence}: {detail}");
-    }
 }

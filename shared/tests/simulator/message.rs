@@ -1,7 +1,8 @@
 //! What travels: to the store, back to a Worker, to an origin and back.
 
 use shared::decide::{
-    Begin, Checkpoint, Complete, Extend, Finding, Look, Probed, Release, Settle, Settlement, Suspend,
+    Begin, Checkpoint, Complete, Extend, Finding, Look, Probed, Release, Settle, Settlement,
+    Suspend,
 };
 use shared::processor::Asker;
 use shared::record::{AttemptId, AttemptNumber, Outcome, RecoveryPoint, UnknownCause};

@@ -17,8 +17,8 @@ use shared::scope::OperationKey;
 use shared::store::{MemoryStore, RecordStore};
 use shared::time::{Millis, Timestamp};
 
-use crate::ledger::request_is_kept;
 use crate::invariant::{self as says, Held, must};
+use crate::ledger::request_is_kept;
 use crate::message::{Answer, Call, Message, Waited};
 
 /// An alarm that is overdue by this much was given up by the platform.
@@ -127,9 +127,13 @@ impl Object {
         let answer = self.answer(key, message, policy, now);
         let after = self.processor.sums();
         let rises = after.since(&before).calls() == after.calls() - before.calls();
-        let mut held = must(rises, says::COUNTED_ONCE, || format!("{message:?}: a count fell"));
-        let counted = after.calls() - before.calls() + after.settled_by_probe - before.settled_by_probe
-            + after.settled_by_operator - before.settled_by_operator;
+        let mut held = must(rises, says::COUNTED_ONCE, || {
+            format!("{message:?}: a count fell")
+        });
+        let counted = after.calls() - before.calls() + after.settled_by_probe
+            - before.settled_by_probe
+            + after.settled_by_operator
+            - before.settled_by_operator;
         if let Answer::Begin(Begin::Execute(Lease {
             repeated: false, ..
         })) = answer
@@ -176,7 +180,9 @@ impl Object {
                 waited,
             } => {
                 let print = print(fingerprint);
-                let look = processor.look(key, Some(&print), policy.kind(), now).unwrap();
+                let look = processor
+                    .look(key, Some(&print), policy.kind(), now)
+                    .unwrap();
                 match waited {
                     Waited::ForItsTwin => processor.waited(&look),
                     Waited::NotAtAll => {}
@@ -187,7 +193,9 @@ impl Object {
                 processor.abandon(key, token, policy, now).unwrap();
                 Answer::Done
             }
-            Call::Settle(settlement) => Answer::Settle(self.settle(key, token, settlement, policy, now)),
+            Call::Settle(settlement) => {
+                Answer::Settle(self.settle(key, token, settlement, policy, now))
+            }
             call @ (Call::Complete(..)
             | Call::Release(_)
             | Call::Suspend(_)
@@ -208,15 +216,19 @@ impl Object {
     ) -> Answer {
         let processor = &mut self.processor;
         match call {
-            Call::Complete(outcome, reference) => {
-                Answer::Complete(processor.complete(key, token, outcome, reference, policy, now).unwrap())
-            }
+            Call::Complete(outcome, reference) => Answer::Complete(
+                processor
+                    .complete(key, token, outcome, reference, policy, now)
+                    .unwrap(),
+            ),
             Call::Release(status) => {
                 Answer::Release(processor.release(key, token, status, policy, now).unwrap())
             }
-            Call::Suspend(cause) => {
-                Answer::Suspend(processor.suspend(key, token, cause, None, policy, now).unwrap())
-            }
+            Call::Suspend(cause) => Answer::Suspend(
+                processor
+                    .suspend(key, token, cause, None, policy, now)
+                    .unwrap(),
+            ),
             Call::Refer(reference) => {
                 processor.refer(key, token, reference, now).unwrap();
                 Answer::Done
@@ -227,9 +239,11 @@ impl Object {
             Call::Checkpoint(point) => {
                 Answer::Checkpoint(processor.checkpoint(key, token, point, now).unwrap())
             }
-            Call::Probed(finding, asker) => {
-                Answer::Probed(processor.probed(key, token, finding, asker, policy, now).unwrap())
-            }
+            Call::Probed(finding, asker) => Answer::Probed(
+                processor
+                    .probed(key, token, finding, asker, policy, now)
+                    .unwrap(),
+            ),
             Call::Begin { .. } | Call::Look { .. } | Call::Abandon | Call::Settle(_) => {
                 unreachable!("these report nothing")
             }

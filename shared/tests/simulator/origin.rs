@@ -89,7 +89,11 @@ impl Origin {
         };
         let ending = draw_ending(faults.origin, rng);
         let slow = rng.u8(0..100) < faults.origin_slow;
-        let acts_after = if slow { rng.u64(10_000..70_000) } else { rng.u64(5..2_000) };
+        let acts_after = if slow {
+            rng.u64(10_000..70_000)
+        } else {
+            rng.u64(5..2_000)
+        };
         let run = Run {
             dispatch,
             grant,
@@ -100,7 +104,10 @@ impl Origin {
         if rng.u8(0..4) == 0 {
             let name = format!("step{}", rng.u8(0..3));
             let point = RecoveryPoint::new(name, run.dispatch.number.to_string()).unwrap();
-            work.push((Millis::new(acts_after / 3), Later::Calls(run.clone(), Call::Checkpoint(point))));
+            work.push((
+                Millis::new(acts_after / 3),
+                Later::Calls(run.clone(), Call::Checkpoint(point)),
+            ));
         }
         if slow && rng.bool() {
             let span = Millis::new(rng.u64(1_000..100_000));
@@ -109,7 +116,10 @@ impl Origin {
         }
         if matches!(ending, Ending::Pending | Ending::PendingNotRun) {
             let pending = OriginAnswer::Pending("its-own-name");
-            work.push((Millis::new(acts_after / 4), Later::Answers(run.clone(), pending)));
+            work.push((
+                Millis::new(acts_after / 4),
+                Later::Answers(run.clone(), pending),
+            ));
         }
         work.push((Millis::new(acts_after), Later::Acts(run)));
         work
@@ -153,12 +163,7 @@ impl Origin {
     }
 
     /// None where another request has the operation's id already.
-    fn effect(
-        &mut self,
-        run: &Run,
-        ledger: &mut Ledger,
-        rng: &mut Rng,
-    ) -> (Option<Outcome>, Held) {
+    fn effect(&mut self, run: &Run, ledger: &mut Ledger, rng: &mut Rng) -> (Option<Outcome>, Held) {
         let (op, fingerprint) = (run.dispatch.op, run.dispatch.fingerprint);
         if let (OriginKind::Deduping, Some((first, outcome))) = (self.kind, self.unique.get(&op)) {
             ledger.seen.note(Situation::OriginDeduped);
@@ -237,7 +242,9 @@ fn ends(run: Run, outcome: Option<Outcome>) -> Work {
 fn says(run: Run, answer: OriginAnswer) -> Work {
     let pending = matches!(run.ending, Ending::Pending | Ending::PendingNotRun);
     let later = match &answer {
-        OriginAnswer::NotRun(status) if pending => Later::Calls(run.clone(), Call::Release(Some(*status))),
+        OriginAnswer::NotRun(status) if pending => {
+            Later::Calls(run.clone(), Call::Release(Some(*status)))
+        }
         OriginAnswer::Final(..)
         | OriginAnswer::NotRun(_)
         | OriginAnswer::Status(_)

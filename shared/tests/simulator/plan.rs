@@ -106,7 +106,11 @@ impl Plan {
 
 /// The pairs of a promise and an origin that make sense, and each of them with one that lies.
 fn promise(rng: &mut Rng) -> (Kind, OnUnknown, OriginKind) {
-    let kind = if rng.u8(0..5) == 0 { Kind::Webhook } else { Kind::Api };
+    let kind = if rng.u8(0..5) == 0 {
+        Kind::Webhook
+    } else {
+        Kind::Api
+    };
     let (kind, on_unknown, origin) = match rng.u8(0..7) {
         0 | 1 => (kind, OnUnknown::Park, OriginKind::Plain),
         2 | 3 => (kind, OnUnknown::Resume, OriginKind::Deduping),
@@ -114,5 +118,9 @@ fn promise(rng: &mut Rng) -> (Kind, OnUnknown, OriginKind) {
         _ => (Kind::Webhook, OnUnknown::Rerun, OriginKind::Plain),
     };
     let lies = rng.u8(0..10) == 0 && origin != OriginKind::Deduping;
-    (kind, on_unknown, if lies { OriginKind::Lying } else { origin })
+    (
+        kind,
+        on_unknown,
+        if lies { OriginKind::Lying } else { origin },
+    )
 }

@@ -60,7 +60,10 @@ impl World {
         let mut rng = Rng::with_seed(seed);
         let plan = Plan::draw(&mut rng);
         let places: Vec<_> = operations().map(place).collect();
-        let objects = places.iter().map(|(name, ..)| (*name, Object::new())).collect();
+        let objects = places
+            .iter()
+            .map(|(name, ..)| (*name, Object::new()))
+            .collect();
         let mut world = Self {
             now: Timestamp::from_millis(1_700_000_000_000),
             ledger: Ledger::new(plan.clone()),
@@ -109,20 +112,26 @@ impl World {
             Event::Timer { worker, turn } => self.reaches(worker, Incoming::Timer(turn)),
             Event::Origin(dispatch) => {
                 let faults = self.plan.faults;
-                let work = self.origin.runs(dispatch, &mut self.ledger, faults, &mut self.rng);
+                let work = self
+                    .origin
+                    .runs(dispatch, &mut self.ledger, faults, &mut self.rng);
                 self.works(work);
                 Ok(())
             }
             Event::Asked { op, worker, number } => {
                 let life = self.ledger.lives(op);
                 let finding =
-                    self.origin.is_asked(op, life, number.get(), &mut self.ledger, &mut self.rng);
+                    self.origin
+                        .is_asked(op, life, number.get(), &mut self.ledger, &mut self.rng);
                 let answer = Incoming::Origin(OriginAnswer::Found(finding));
                 self.send(Event::Worker(worker, answer));
                 Ok(())
             }
             Event::Later(Later::Acts(run)) => {
-                let late = self.ledger.grant(run.token()).is_some_and(|grant| grant.lease_until <= self.now);
+                let late = self
+                    .ledger
+                    .grant(run.token())
+                    .is_some_and(|grant| grant.lease_until <= self.now);
                 if late {
                     self.ledger.seen.note(Situation::EffectAfterTheLease);
                 }
@@ -150,9 +159,10 @@ impl World {
             let matters = match &event {
                 Event::Timer { worker, turn } => self.is_at(*worker, *turn),
                 Event::Worker(worker, _) => self.workers.contains_key(worker),
-                Event::Alarm(name, set) => {
-                    self.objects.get(name).is_some_and(|object| object.armed == Some(*set))
-                }
+                Event::Alarm(name, set) => self
+                    .objects
+                    .get(name)
+                    .is_some_and(|object| object.armed == Some(*set)),
                 Event::Store(_) | Event::Origin(_) | Event::Asked { .. } | Event::Later(_) => true,
             };
             if matters {
@@ -181,10 +191,13 @@ impl World {
         counted?;
         self.ledger.took(&message, &answer, now)?;
         self.ledger.judge_log(message.op, &before, &after)?;
-        if let (Call::Complete(outcome, _), Answer::Complete(shared::decide::Complete::Superseded)) =
-            (&message.call, &answer)
+        if let (
+            Call::Complete(outcome, _),
+            Answer::Complete(shared::decide::Complete::Superseded),
+        ) = (&message.call, &answer)
         {
-            self.ledger.judge_evidence(message.token, outcome.status, &after)?;
+            self.ledger
+                .judge_evidence(message.token, outcome.status, &after)?;
         }
         self.arm(name, now);
         if let Some(worker) = message.from {
@@ -204,7 +217,10 @@ impl World {
 
     fn arm(&mut self, name: ObjectName, earliest: Timestamp) {
         let now = self.now;
-        let set = self.objects.get_mut(&name).and_then(|object| object.arm(earliest, now));
+        let set = self
+            .objects
+            .get_mut(&name)
+            .and_then(|object| object.arm(earliest, now));
         let Some(set) = set else {
             return;
         };
@@ -267,7 +283,10 @@ impl World {
             match pursue {
                 Pursue::Send(lease) => {
                     let (_, _, digest) = self.place_of(op);
-                    let kept = self.objects.get_mut(&name).map(|object| object.request(&digest));
+                    let kept = self
+                        .objects
+                        .get_mut(&name)
+                        .map(|object| object.request(&digest));
                     let fingerprint = kept.flatten().unwrap_or(0);
                     self.resolver_sends(op, token, fingerprint, &lease);
                 }
@@ -313,7 +332,11 @@ impl World {
     fn client_asks(&mut self) {
         let idle = self.ledger.not_running(self.now);
         let looks = self.rng.u8(0..4) != 0;
-        let chosen = if looks { self.rng.choice(&idle).copied() } else { None };
+        let chosen = if looks {
+            self.rng.choice(&idle).copied()
+        } else {
+            None
+        };
         let op = chosen.unwrap_or_else(|| self.draw_op());
         let fingerprint = if self.rng.u8(0..8) == 0 { 2 } else { 1 };
         let minted_at = self.plan.keys_tell_their_age.then(|| self.minted_at(op));
@@ -325,7 +348,11 @@ impl World {
 
     /// A key is minted once, at its first request; now and then its clock is wrong.
     fn minted_at(&mut self, op: Op) -> Timestamp {
-        let ahead = if self.rng.bool() { self.rng.u64(0..400_000) } else { 0 };
+        let ahead = if self.rng.bool() {
+            self.rng.u64(0..400_000)
+        } else {
+            0
+        };
         let first = self.now.plus(Millis::new(ahead));
         *self.minted.entry(op).or_insert(first)
     }
@@ -334,7 +361,11 @@ impl World {
     fn operator_settles(&mut self) {
         let unknown = self.ledger.unknown(self.now);
         let looks = self.rng.u8(0..4) != 0;
-        let listed = if looks { self.rng.choice(&unknown).copied() } else { None };
+        let listed = if looks {
+            self.rng.choice(&unknown).copied()
+        } else {
+            None
+        };
         let op = listed.unwrap_or_else(|| self.draw_op());
         let token = self.draw_token();
         let settlement = match self.rng.u8(0..3) {
@@ -354,7 +385,10 @@ impl World {
     }
 
     fn worker_dies(&mut self) {
-        let clients = self.workers.iter().filter(|(_, worker)| worker.role == Role::Client);
+        let clients = self
+            .workers
+            .iter()
+            .filter(|(_, worker)| worker.role == Role::Client);
         let living: Vec<WorkerId> = clients.map(|(id, _)| *id).collect();
         if let Some(id) = self.rng.choice(&living) {
             self.workers.remove(id);
@@ -378,9 +412,8 @@ impl World {
     /// They live in the object's memory.
     fn resolvers_die(&mut self, name: ObjectName) {
         let places = self.places.clone();
-        self.workers.retain(|_, worker| {
-            worker.role == Role::Client || places[index(worker.op)].0 != name
-        });
+        self.workers
+            .retain(|_, worker| worker.role == Role::Client || places[index(worker.op)].0 != name);
     }
 
     /// Everything that must hold after every step.
@@ -392,7 +425,8 @@ impl World {
                 continue;
             };
             let (record, request_is_kept) = object.kept(digest);
-            self.ledger.judge(op, record.as_ref(), request_is_kept, now)?;
+            self.ledger
+                .judge(op, record.as_ref(), request_is_kept, now)?;
             if !object.alarm_is_lost {
                 let due = record.and_then(|record| record.due());
                 Ledger::judge_alarm(due, object.armed, now)?;

@@ -45,18 +45,20 @@ pub(crate) fn properties() -> Vec<Property<Space>> {
         Property::always("an attempt's number only ever rises", |_, world: &World| {
             world.breach != Some(Breach::NumberRises)
         }),
-        Property::always("same key and request: same bytes for the whole retention", |_, world: &World| {
-            world.breach != Some(Breach::SameBytes)
-        }),
+        Property::always(
+            "same key and request: same bytes for the whole retention",
+            |_, world: &World| world.breach != Some(Breach::SameBytes),
+        ),
         Property::always("another request never executes", |_, world: &World| {
             world.breach != Some(Breach::OtherRequest)
         }),
         Property::always("what is unknown is never forgotten", |_, world: &World| {
             world.breach != Some(Breach::NotForgotten)
         }),
-        Property::always("what is unknown is never silently retried", |_, world: &World| {
-            world.breach != Some(Breach::NotRetried)
-        }),
+        Property::always(
+            "what is unknown is never silently retried",
+            |_, world: &World| world.breach != Some(Breach::NotRetried),
+        ),
         Property::always("one at a time asks the origin", |_, world: &World| {
             world.breach != Some(Breach::OneQuestion)
         }),
@@ -67,9 +69,10 @@ pub(crate) fn properties() -> Vec<Property<Space>> {
             "what is not settled has a due moment, unless only a person or a retry can act",
             |_, world: &World| world.breach != Some(Breach::HasADueMoment),
         ),
-        Property::always("a settled record changes only by an operator's act", |_, world: &World| {
-            world.breach != Some(Breach::SettledStays)
-        }),
+        Property::always(
+            "a settled record changes only by an operator's act",
+            |_, world: &World| world.breach != Some(Breach::SettledStays),
+        ),
         Property::always(
             "no second effect without the word of a person, a release or a probe",
             |_, world: &World| world.breach != Some(Breach::OneEffect),

@@ -56,10 +56,11 @@ impl Space {
         parts.max_lease = TICK;
         parts.resolve_after = TICK;
         parts.resolve_tries = 1;
-        let policy = Retention::of(Millis::new(TICK.get() * RETENTION_TICKS)).and_then(|retention| {
-            parts.retention = retention;
-            Policy::new(parts)
-        });
+        let policy =
+            Retention::of(Millis::new(TICK.get() * RETENTION_TICKS)).and_then(|retention| {
+                parts.retention = retention;
+                Policy::new(parts)
+            });
         match policy {
             Ok(policy) => Self { policy, limits },
             Err(wrong) => unreachable!("{wrong}"),
@@ -91,18 +92,25 @@ impl Model for Space {
     fn properties(&self) -> Vec<Property<Self>> {
         let mut properties = breach::properties();
         properties.extend([
-            Property::sometimes("a key is completed twice in a row", |_, world: &World| {
+            Property::sometimes("both keys are settled", |_, world: &World| {
                 world.keys.iter().all(|key| key.is_settled())
             }),
-            Property::sometimes("an effect comes from an attempt adrift", |_, world: &World| {
-                world.keys.iter().any(|key| key.adrift.iter().any(|attempt| attempt.acted))
-            }),
+            Property::sometimes(
+                "an effect comes from an attempt adrift",
+                |_, world: &World| {
+                    world
+                        .keys
+                        .iter()
+                        .any(|key| key.adrift.iter().any(|attempt| attempt.acted))
+                },
+            ),
             Property::sometimes("the clock ends", |space: &Self, world: &World| {
                 world.now == space.limits.ticks
             }),
-            Property::sometimes("operators have had their say", |space: &Self, world: &World| {
-                world.settlements == space.limits.settlements
-            }),
+            Property::sometimes(
+                "operators have had their say",
+                |space: &Self, world: &World| world.settlements == space.limits.settlements,
+            ),
         ]);
         properties
     }

@@ -1,8 +1,8 @@
 //! What can happen next in a state, and what follows from it.
 
 use shared::decide::{
-    self, Ask, Begin, Complete, Finding, Lease, Probed, Pursue, Release, Resend, Settle, Settlement,
-    Suspend,
+    self, Ask, Begin, Complete, Finding, Lease, Probed, Pursue, Release, Resend, Settle,
+    Settlement, Suspend,
 };
 use shared::fingerprint::Fingerprint;
 use shared::policy::{Kind, OnUnknown};
@@ -175,7 +175,11 @@ const fn token_of(client: usize, begins: u8) -> u8 {
 
 /// The third client sends another request under the first key.
 const fn print_of(client: usize, key: usize) -> u8 {
-    if client == CLIENTS - 1 && key == 0 { 2 } else { 1 }
+    if client == CLIENTS - 1 && key == 0 {
+        2
+    } else {
+        1
+    }
 }
 
 fn ask(client: usize, key: usize, token: u8) -> Ask {
@@ -193,8 +197,13 @@ fn begin(space: &Space, world: &mut World, client: usize, key: usize, token: u8)
     let now = world.now;
     let it = &mut world.keys[key];
     let record = it.record.0.clone();
-    let (begin, change) =
-        decide::begin(record, it.floor, &ask(client, key, token), &space.policy, at(now));
+    let (begin, change) = decide::begin(
+        record,
+        it.floor,
+        &ask(client, key, token),
+        &space.policy,
+        at(now),
+    );
     it.keep(change);
     let life = it.life.clone();
     let print = print_of(client, key);
@@ -224,7 +233,10 @@ fn begin(space: &Space, world: &mut World, client: usize, key: usize, token: u8)
             world.must(busy, Breach::OneLease);
         }
         Begin::Unknown { .. } => {
-            world.must(life.is_some_and(|life| life.is_unknown(now)), Breach::NotForgotten);
+            world.must(
+                life.is_some_and(|life| life.is_unknown(now)),
+                Breach::NotForgotten,
+            );
         }
         Begin::Mismatch => world.must(other, Breach::OtherRequest),
         Begin::Expired | Begin::FromTheFuture | Begin::Abandoned => {
@@ -242,21 +254,24 @@ fn begin_again(space: &Space, world: &mut World, client: usize, key: usize, atte
         return;
     }
     let holds = life.is_some_and(|life| life.holder == attempt.token && life.is_running(now));
-    if !holds && it.life.is_none() {
-        return; // it would claim anew for nobody, and end unknown: nothing that the walk has not elsewhere
-    }
     let record = it.record.0.clone();
+    let known = record.as_ref().is_some_and(|record| {
+        record.attempt == id(attempt.token) || record.has_superseded(id(attempt.token))
+    });
+    if !known {
+        return; // its record was forgotten: it is a new caller's, and the walk has those
+    }
     let ask = ask(client, key, attempt.token);
     let (begin, change) = decide::begin(record, it.floor, &ask, &space.policy, at(now));
     it.keep(change);
     let repeated = matches!(begin, Begin::Execute(Lease { repeated: true, .. }));
     world.must(repeated == holds, Breach::OneLease);
-    world.must(repeated || !matches!(begin, Begin::Execute(_)), Breach::OneLease);
-    if let Begin::Ask(question) = begin {
-        // The holder of a token that ended unknown never asks under it.
-        world.must(false, Breach::OneQuestion);
-        let _never = question;
-    }
+    world.must(
+        repeated || !matches!(begin, Begin::Execute(_)),
+        Breach::OneLease,
+    );
+    // A token that was let run and ended unknown never asks.
+    world.must(!matches!(begin, Begin::Ask(_)), Breach::OneQuestion);
 }
 
 /// The right to run was given.
@@ -393,7 +408,9 @@ fn complete(space: &Space, world: &mut World, key: usize, token: u8) {
             world.must(!settled, Breach::SettledStays);
             settled_by(world, key, token, token, ByHand::No);
         }
-        Complete::AlreadyRecorded { .. } => world.must(holds && settled, Breach::StaleChangesNothing),
+        Complete::AlreadyRecorded { .. } => {
+            world.must(holds && settled, Breach::StaleChangesNothing)
+        }
         Complete::Superseded => world.must(!holds, Breach::NotForgotten),
     }
 }
@@ -456,8 +473,7 @@ fn suspend(space: &Space, world: &mut World, key: usize, token: u8) {
     let it = &mut world.keys[key];
     let life = it.life.clone();
     let (record, cause) = (it.record.0.clone(), UnknownCause::Timeout);
-    let (suspend, change) =
-        decide::suspend(record, id(token), cause, None, &space.policy, at(now));
+    let (suspend, change) = decide::suspend(record, id(token), cause, None, &space.policy, at(now));
     it.keep(change);
     let holds = life.as_ref().is_some_and(|life| life.holder == token);
     let settled = life.as_ref().is_some_and(Life::is_settled);
@@ -490,7 +506,10 @@ fn deny(world: &mut World, key: usize) {
         attempt.refused = !attempt.acted;
     }
     for client in &mut world.clients {
-        if let Stage::Running { key: place, attempt } = &mut client.stage
+        if let Stage::Running {
+            key: place,
+            attempt,
+        } = &mut client.stage
             && *place == key
         {
             attempt.refused = !attempt.acted;
@@ -604,7 +623,10 @@ fn settles(space: &Space, world: &mut World, key: usize, word: Word) {
         }
         Settle::AlreadySettled => world.must(false, Breach::SettledStays),
         Settle::Running { .. } => {
-            world.must(life.is_some_and(|life| now < life.lease_until), Breach::OneLease);
+            world.must(
+                life.is_some_and(|life| now < life.lease_until),
+                Breach::OneLease,
+            );
         }
         Settle::NothingToSettle => {
             let open = life.is_some_and(|life| life.is_unknown(now) && now >= life.lease_until);

@@ -83,9 +83,18 @@ impl Hash for Remembered {
         let Some(record) = &self.0 else {
             return 0_u8.hash(hasher);
         };
-        (record.attempt, record.number, record.created_at, record.tries).hash(hasher);
+        (
+            record.attempt,
+            record.number,
+            record.created_at,
+            record.tries,
+        )
+            .hash(hasher);
         (record.fingerprint.digest, &record.superseded).hash(hasher);
-        record.unknown_before.map(|unknown| (unknown.since, unknown.number)).hash(hasher);
+        record
+            .unknown_before
+            .map(|unknown| (unknown.since, unknown.number))
+            .hash(hasher);
         for past in &record.history {
             let end = past.end.map(|end| end.at);
             (past.number, past.started_at, end).hash(hasher);
@@ -103,7 +112,14 @@ fn hash_state<H: Hasher>(state: &State, hasher: &mut H) {
             lease_until,
             next,
         } => {
-            (2_u8, lease_until, unknown.since, unknown.number, unknown.cause.to_string()).hash(hasher);
+            (
+                2_u8,
+                lease_until,
+                unknown.since,
+                unknown.number,
+                unknown.cause.to_string(),
+            )
+                .hash(hasher);
             match next {
                 Next::Resolver(at) => (1_u8, at).hash(hasher),
                 Next::Asking { token, until } => (2_u8, token, until).hash(hasher),
@@ -178,7 +194,11 @@ impl World {
 impl Key {
     fn breach(&self, space: &Space, now: u8) -> Option<Breach> {
         let life = self.life.as_ref().filter(|life| life.is_live(now));
-        let record = self.record.0.as_ref().filter(|record| record.is_live(at(now)));
+        let record = self
+            .record
+            .0
+            .as_ref()
+            .filter(|record| record.is_live(at(now)));
         let (life, record) = match (life, record) {
             (None, None) => return None,
             (None, Some(_)) => return Some(Breach::SettledStays),
@@ -202,8 +222,16 @@ impl Key {
 fn standing(life: &Life, record: &Record, now: u8) -> Option<Breach> {
     match (&life.standing, &record.state) {
         (
-            Standing::Settled { outcome: token, until, .. },
-            State::Completed { outcome: kept, expires_at, .. },
+            Standing::Settled {
+                outcome: token,
+                until,
+                ..
+            },
+            State::Completed {
+                outcome: kept,
+                expires_at,
+                ..
+            },
         ) => {
             let same = *kept == outcome(*token) && *expires_at == Some(at(*until));
             (!same).then_some(Breach::SettledStays)

@@ -27,17 +27,22 @@ impl Ledger {
         match (life, record) {
             (None, None) => Ok(()),
             (None, Some(record)) => must(false, says::HALF_OPEN, || format!("{op:?}: {record:?}")),
-            (Some(life), None) if life.is_settled() => {
-                must(false, says::HALF_OPEN, || format!("{op:?}: {life:?} is gone"))
-            }
+            (Some(life), None) if life.is_settled() => must(false, says::HALF_OPEN, || {
+                format!("{op:?}: {life:?} is gone")
+            }),
             (Some(life), None) => must(false, says::NOT_FORGOTTEN, || format!("{op:?}: {life:?}")),
             (Some(life), Some(record)) => {
                 let told = || format!("{op:?}: {record:?} is not {life:?}");
-                must(record.fingerprint.digest[0] == life.fingerprint, says::OTHER_REQUEST, told)?;
+                must(
+                    record.fingerprint.digest[0] == life.fingerprint,
+                    says::OTHER_REQUEST,
+                    told,
+                )?;
                 must(record.attempt == life.holder, says::STALE, told)?;
                 must(record.number.get() == life.number, says::NUMBER_RISES, told)?;
                 must(record.point == life.point, says::POINT_GOES_ON, told)?;
-                let twice = !life.earlier_unknown || life.said_not_run || record.may_have_run_twice();
+                let twice =
+                    !life.earlier_unknown || life.said_not_run || record.may_have_run_twice();
                 must(twice, says::NOT_FORGOTTEN, told)?;
                 let kept = life.request_is_kept && !life.is_settled();
                 must(kept == request_is_kept, says::REQUEST_KEPT, told)?;
@@ -108,9 +113,11 @@ impl Ledger {
         if contradicts {
             self.seen.note(Situation::Contradiction);
         }
-        must(flagged == Some(contradicts), says::CONTRADICTION_SEEN, || {
-            format!("{token} reported {status} after {said:?}: {log:?}")
-        })
+        must(
+            flagged == Some(contradicts),
+            says::CONTRADICTION_SEEN,
+            || format!("{token} reported {status} after {said:?}: {log:?}"),
+        )
     }
 
     /// The alarm that is set comes no later than the first due moment (U5).
@@ -123,7 +130,9 @@ impl Ledger {
             return Ok(());
         };
         let in_time = armed.is_some_and(|armed| armed <= due.max(now.plus(TICK)));
-        must(in_time, says::ALARM_ARMED, || format!("due {due}, armed {armed:?}"))
+        must(in_time, says::ALARM_ARMED, || {
+            format!("due {due}, armed {armed:?}")
+        })
     }
 
     /// The origin did it: under the word that this token was let run by, or under none. The effect's own number.
@@ -137,7 +146,9 @@ impl Ledger {
         let effects = self.operation(op).effects.entry(epoch).or_default();
         *effects += 1;
         let one = *effects == 1 || !self.plan.promises_one_effect();
-        let held = must(one, says::ONE_EFFECT, || format!("{op:?}: effect {number}, epoch {epoch}"));
+        let held = must(one, says::ONE_EFFECT, || {
+            format!("{op:?}: effect {number}, epoch {epoch}")
+        });
         (number, held)
     }
 
@@ -157,12 +168,20 @@ impl Ledger {
         self.seen.note(Situation::ClientAnswered);
         let number = outcome.headers.iter().find(|(name, _)| name == EFFECT);
         let Some(made) = number.and_then(|(_, number)| self.made.get(number)) else {
-            return must(false, says::SAME_BYTES, || format!("nobody made {outcome:?}"));
+            return must(false, says::SAME_BYTES, || {
+                format!("nobody made {outcome:?}")
+            });
         };
-        must(made.op == op, says::TENANTS_APART, || format!("{op:?} was shown {:?}'s", made.op))?;
-        let own = made.fingerprint.is_none_or(|made_for| made_for == fingerprint)
+        must(made.op == op, says::TENANTS_APART, || {
+            format!("{op:?} was shown {:?}'s", made.op)
+        })?;
+        let own = made
+            .fingerprint
+            .is_none_or(|made_for| made_for == fingerprint)
             || self.plan.policy.kind() == Kind::Webhook;
-        must(own, says::OTHER_REQUEST, || format!("{op:?}: {outcome:?} for {fingerprint}"))
+        must(own, says::OTHER_REQUEST, || {
+            format!("{op:?}: {outcome:?} for {fingerprint}")
+        })
     }
 
     /// A client was promised these bytes until then (A1).
@@ -201,7 +220,11 @@ fn judge_standing(op: Op, life: &Life, record: &Record, now: Timestamp) -> Held 
                 by: word,
                 ..
             },
-        ) => must((outcome, expires_at, by) == (kept, until, word), says::SETTLED_STAYS, told),
+        ) => must(
+            (outcome, expires_at, by) == (kept, until, word),
+            says::SETTLED_STAYS,
+            told,
+        ),
         (Standing::Settled { .. }, State::InProgress { .. } | State::Indeterminate { .. }) => {
             must(false, says::SETTLED_STAYS, told)
         }
@@ -213,7 +236,11 @@ fn judge_standing(op: Op, life: &Life, record: &Record, now: Timestamp) -> Held 
             State::InProgress { lease_until } | State::Indeterminate { lease_until, .. },
         ) => {
             must(*lease_until == life.lease_until, says::ONE_LEASE, told)?;
-            must(life.is_running(now) != record.unknown(now).is_some(), says::NOT_FORGOTTEN, told)
+            must(
+                life.is_running(now) != record.unknown(now).is_some(),
+                says::NOT_FORGOTTEN,
+                told,
+            )
         }
     }
 }
