@@ -88,26 +88,3 @@ fn the_same_seed_is_the_same_history() {
     let (two, _) = run(2, STEPS, Traces::Kept);
     assert_ne!(one.trace, two.trace);
 }
-
-#[test]
-#[ignore = "temporary"]
-fn survey() {
-    let mut coverage = Coverage::new();
-    let mut found: std::collections::BTreeMap<&str, (u64, u64, usize, String)> =
-        std::collections::BTreeMap::new();
-    let seeds = std::env::var("SURVEY").map_or(3000, |n| n.parse().unwrap());
-    for seed in 0..seeds {
-        let (world, result) = run(seed, STEPS, Traces::Not);
-        coverage.add(&world.ledger.seen);
-        if let Err((step, broken)) = result {
-            found
-                .entry(broken.sentence)
-                .or_insert((0, seed, step, broken.detail))
-                .0 += 1;
-        }
-    }
-    println!("{}", coverage.table());
-    for (sentence, (count, seed, step, detail)) in &found {
-        println!("FOUND {count} of {seeds}; first seed {seed} step {step}: {sentence}: {detail}");
-    }
-}

@@ -348,12 +348,12 @@ impl World {
 
     /// A key is minted once, at its first request; now and then its clock is wrong.
     fn minted_at(&mut self, op: Op) -> Timestamp {
-        let ahead = if self.rng.u8(0..10) == 0 {
-            Millis::from_mins(9)
+        let ahead = if self.rng.bool() {
+            self.rng.u64(0..400_000)
         } else {
-            Millis::new(0)
+            0
         };
-        let first = self.now.plus(ahead);
+        let first = self.now.plus(Millis::new(ahead));
         *self.minted.entry(op).or_insert(first)
     }
 
