@@ -122,7 +122,7 @@ fn many_are_settled_by_what_the_origin_last_said() {
             assert!(
                 row.contains("Settled as not happened")
                     && row.contains("502s of the 14:00 deploy")
-                    && row.contains("by operator"),
+                    && row.contains("by token"),
                 "{row}"
             );
         }

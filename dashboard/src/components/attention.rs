@@ -28,7 +28,7 @@ pub(crate) fn Attention(
         <section class="attention" aria-label="Needs attention">
             <Card
                 title="Need a person"
-                calm="nothing waits for you"
+                calm="nothing waits"
                 test="metric-person"
                 tone="card loud"
                 pick=|overview| (overview.live.needs_a_person, None)
@@ -39,7 +39,7 @@ pub(crate) fn Attention(
             />
             <Card
                 title="Contradictions"
-                calm="no late answer disagrees"
+                calm="none"
                 test="metric-contradictions"
                 tone="card loud"
                 pick=|overview| (overview.settled.contradictions, None)
@@ -50,7 +50,7 @@ pub(crate) fn Attention(
             />
             <Card
                 title="Unknown outcomes"
-                calm="every outcome is known"
+                calm="all are known"
                 test="metric-unknown"
                 tone="card warn"
                 pick=|overview| (overview.live.unknown, overview.live.unknown_oldest)
@@ -61,7 +61,7 @@ pub(crate) fn Attention(
             />
             <Card
                 title="Stuck"
-                calm="no lease ran out unheard"
+                calm="none"
                 test="metric-stuck"
                 tone="card warn"
                 pick=|overview| (overview.live.stuck, overview.live.stuck_oldest)

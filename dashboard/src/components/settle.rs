@@ -290,7 +290,7 @@ fn results(told: &SettlementsDone, preview: bool) -> AnyView {
     let rows = settle::in_order(told).map(|each| result(each, preview));
     let notes = [
         (
-            told.more,
+            settle::is_partial(told),
             "More match than are taken at once: settle these, then preview again.",
         ),
         (

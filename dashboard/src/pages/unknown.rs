@@ -268,7 +268,7 @@ fn Bar(
                 view! {
                     <button
                         type="button"
-                        class="quiet"
+                        class="small"
                         data-test="choose-matching"
                         on:click=move |_| selection.go_beyond()
                     >

@@ -15,6 +15,9 @@ use super::words;
 /// The status that the form begins with.
 pub(crate) const STATUS: u16 = 200;
 
+/// So many operations one request may name; the gateway refuses more.
+const NAMED_MAX: usize = 200;
+
 /// Which operations are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Chosen {
@@ -70,10 +73,11 @@ impl Form {
     }
 }
 
-/// The request that does what the preview of `asked` said would be done: of exactly those operations, by their ids. None
-/// when nothing would be.
+/// The request that does what the preview of `asked` said would be done: of exactly those operations, by their ids, as many
+/// as one request may name. None when nothing would be.
 pub(crate) fn confirmed(asked: &Settlements, told: &SettlementsDone) -> Option<Settlements> {
-    let operations = settled(told);
+    let mut operations = settled(told);
+    operations.truncate(NAMED_MAX);
     (!operations.is_empty()).then(|| Settlements {
         operations,
         matching: None,
@@ -87,6 +91,11 @@ pub(crate) fn settled(told: &SettlementsDone) -> Vec<String> {
     let is_settled = |each: &&SettlementResult| each.result == SettlementWord::Settled;
     let settled = told.results.iter().filter(is_settled);
     settled.map(|each| each.operation.clone()).collect()
+}
+
+/// Whether more match than one request settles.
+pub(crate) fn is_partial(told: &SettlementsDone) -> bool {
+    told.more || settled(told).len() > NAMED_MAX
 }
 
 /// The results with those that need a look first.
@@ -249,6 +258,10 @@ mod tests {
             &confirmed(&asked, &seen).unwrap(),
             r#"{"as":"did_not_happen","reason":"502s of the 14:00 deploy","operations":["op_1","op_3"],"preview":false}"#,
         );
+        let many = told(&[("op_1", SettlementWord::Settled); NAMED_MAX + 1]);
+        let named = confirmed(&asked, &many).unwrap().operations;
+        assert_eq!((named.len(), is_partial(&many)), (NAMED_MAX, true));
+        assert!(!is_partial(&seen));
         let refused = told(&[("op_2", SettlementWord::NothingToSettle)]);
         assert_eq!(confirmed(&asked, &refused), None);
         let first: Vec<&str> = in_order(&seen).map(|each| &*each.operation).collect();
