@@ -71,7 +71,7 @@ impl Operation {
         let code = answer.json()["code"].as_str().map(String::from);
         match (answer.status, code.as_deref()) {
             (409, Some("outcome_unknown")) => {
-                if matches!(self.route, Route::Parked | Route::Brief) {
+                if self.route == Route::Parked {
                     self.settle(world, &answer.operation()).await;
                 }
                 None
@@ -131,9 +131,6 @@ impl Ended {
     /// What was acknowledged is replayed to the byte, and nothing was done since.
     pub(crate) async fn replays(&self, world: &World) {
         let Operation { name, route, call } = &self.operation;
-        if *route == Route::Brief {
-            return; // forgotten by now
-        }
         let replay = call.send_until_heard().await;
         assert_eq!(
             replay.verdict(),

@@ -174,10 +174,10 @@ async fn by_itself(world: &'static World, place: &str, route: Route) -> Vec<Ende
     ends(world, clients.collect()).await
 }
 
-/// Records are past their time, one lease too, and an alarm is about to see to it, or has just done so.
+/// Records are past their time, a lease of another object too, and an alarm is about to see to it, or has just done so.
 async fn pruned(world: &'static World, place: &str) -> Vec<Ended> {
     let before = world.times_reached(place);
-    let parked = clients(world, &[Route::Brief], &Plan::cut(Cut::AfterEffect));
+    let parked = clients(world, &[Route::Parked], &Plan::cut(Cut::AfterEffect));
     let (began, mut brief) = (Instant::now(), Vec::new());
     let pause = Duration::from_millis(200);
     eventually_each(pause, "records get old", BEYOND_BRIEF * 2, || {

@@ -23,7 +23,7 @@ pub(crate) enum Route {
     Pursued,
     /// The resolver asks the origin.
     Inquired,
-    /// As parked, and forgotten after two seconds.
+    /// What is done is forgotten after two seconds.
     Brief,
 }
 
