@@ -38,6 +38,7 @@ mod waiters;
 
 pub(crate) use identity::Identity;
 use ledger::{Ledger, Step, Waiting};
+pub(crate) use settling::SETTLED_MAX;
 use waiters::Waiters;
 
 /// The most bytes of a message (X5): an outcome's body of 1 MiB, which is the most that a route may keep, with its head.

@@ -20,7 +20,7 @@ use shared::time::Timestamp;
 use shared::wire::{AnswerGroup, OperationDetail, OperationRow, OperationState, OtherFingerprint};
 
 use crate::message_operator::{
-    ListOperations, OperatorAnswer, OperatorMessage, Position, StateFilter,
+    ListOperations, OperatorAnswer, OperatorMessage, Order, Position, StateFilter,
 };
 use crate::object::Identity;
 use crate::sql::{INTEGER_MAX, Row, Sql, SqlError, Value};
@@ -68,11 +68,15 @@ pub(crate) fn unknown_digests(
     sql: &Sql,
     last_answer: &str,
     limit: usize,
+    order: &Order,
     identity: &Identity,
     now: Timestamp,
 ) -> Result<Vec<KeyDigest>, SqlError> {
     let mut unknown = Queries { sql, identity, now }.unknown_records()?;
     unknown.retain(|found| found.last_answer == last_answer);
+    if *order == Order::TryAgain {
+        unknown.retain(|found| !found.record.may_run_again(now)); // else the same ones come again and again
+    }
     let digest = |found: UnknownRecord| {
         let key = OperationKey::parse(&found.key).map_err(SqlError::unreadable)?;
         Ok(KeyDigest::of(&key))
@@ -143,7 +147,7 @@ impl Queries<'_> {
         let open = "SELECT record FROM open_operations LIMIT ?";
         for row in self.sql.exec(open, &[Value::Integer(OPEN_MAX)])? {
             if let Some(record) = self.readable(&row, 0)? {
-                live.observe(&record, self.now);
+                live.observe(&record, self.identity.policy.on_unknown(), self.now);
             }
         }
         let tracked = "SELECT (SELECT count(*) FROM open_operations)

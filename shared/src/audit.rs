@@ -74,7 +74,12 @@ pub fn standing(record: Option<&Record>, now: Timestamp) -> String {
     let number = record.number;
     if let Some(unknown) = record.unknown(now) {
         let (since, cause) = (unknown.since, unknown.cause);
-        return format!("unknown since {since}, attempt {number}: {cause}");
+        let next = if record.may_run_again(now) {
+            "; it may run once more"
+        } else {
+            ""
+        };
+        return format!("unknown since {since}, attempt {number}: {cause}{next}");
     }
     match &record.state {
         State::Completed { outcome, .. } => {

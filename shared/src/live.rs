@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::AGE_BOUNDS;
+use crate::policy::OnUnknown;
 use crate::present::is_stuck;
 use crate::record::{Record, State};
 use crate::time::Timestamp;
@@ -44,11 +45,11 @@ pub struct Ages {
 
 impl LiveState {
     /// Takes in one record that is not completed; `tracked` is counted apart, since it needs no look at them.
-    pub fn observe(&mut self, record: &Record, now: Timestamp) {
+    pub fn observe(&mut self, record: &Record, on_unknown: OnUnknown, now: Timestamp) {
         match record.unknown(now) {
             Some(unknown) => {
                 self.unknown.observe(unknown.since, now);
-                self.needs_a_person += u64::from(record.needs_a_person());
+                self.needs_a_person += u64::from(record.needs_a_person(on_unknown));
                 if is_stuck(record, now) {
                     self.stuck.observe(unknown.since, now);
                 }
@@ -166,12 +167,22 @@ mod tests {
             &record(State::InProgress {
                 lease_until: NOW.plus(Millis::new(1)),
             }),
+            OnUnknown::Park,
             NOW,
         );
-        live.observe(&record(State::InProgress { lease_until: NOW }), NOW);
-        live.observe(&unknown(Millis::from_hours(2), UnknownCause::Timeout), NOW);
+        live.observe(
+            &record(State::InProgress { lease_until: NOW }),
+            OnUnknown::Park,
+            NOW,
+        );
+        live.observe(
+            &unknown(Millis::from_hours(2), UnknownCause::Timeout),
+            OnUnknown::Park,
+            NOW,
+        );
         live.observe(
             &unknown(Millis::from_hours(1), UnknownCause::LeaseRanOut),
+            OnUnknown::Rerun, // the next delivery runs it
             NOW,
         );
         let outcome = Outcome {
@@ -186,10 +197,12 @@ mod tests {
                 expires_at: None,
                 outcome,
             }),
+            OnUnknown::Park,
             NOW,
         );
         let wire = live.to_wire();
         assert_eq!((wire.running, wire.stuck, wire.unknown), (1, 2, 3));
+        assert_eq!(wire.needs_a_person, 1);
         assert_eq!(wire.stuck_oldest, Some(NOW.minus(Millis::from_hours(1))));
         assert_eq!(wire.unknown_oldest, Some(NOW.minus(Millis::from_hours(2))));
         assert_eq!(live.unknown.counts, [1, 0, 1, 1, 0, 0]);
@@ -210,6 +223,7 @@ mod tests {
         };
         other.observe(
             &unknown(Millis::from_hours(200), UnknownCause::OriginSaid),
+            OnUnknown::Park,
             NOW,
         );
         sum.add(&other);

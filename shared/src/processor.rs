@@ -297,7 +297,7 @@ impl<S: RecordStore> Processor<S> {
             Finding::Final(outcome) => Some(outcome.status),
             Finding::NotRun | Finding::Unknown => None,
         };
-        let (probed, repeated, gave_up) = self.store.transaction(|store| {
+        let (probed, repeated, gave_up, forgot) = self.store.transaction(|store| {
             let record = store.load(&digest)?;
             let (probed, change) = decide::probed(record.clone(), token, finding, policy, now);
             // The record goes, and with it who had been let run: what they report later contradicts the origin's word.
@@ -306,9 +306,10 @@ impl<S: RecordStore> Processor<S> {
                 store.log(key, &entry)?;
             }
             let repeated = change == Change::Keep;
-            let gave_up = was_pursued(record.as_ref()) && needs_a_person(&change);
+            let gave_up = was_pursued(record.as_ref()) && is_left_alone(&change);
+            let forgot = matches!(change, Change::Forget(_));
             keep(store, key, change)?;
-            Ok((probed, repeated, gave_up))
+            Ok((probed, repeated, gave_up, forgot))
         })?;
         self.sums.resolver_gave_up += u64::from(gave_up);
         let call = match probed {
@@ -318,7 +319,7 @@ impl<S: RecordStore> Processor<S> {
                 Some(Call::Applied)
             }
             Probed::NotRun => {
-                self.sums.settled_by_probe += 1;
+                self.sums.settled_by_probe += u64::from(forgot); // with a recovery point it stays unknown
                 None // the caller begins anew, and is counted then
             }
             Probed::Unknown(_) => Some(Call::Unknown),
@@ -344,6 +345,11 @@ impl<S: RecordStore> Processor<S> {
         now: Timestamp,
     ) -> Result<Settle, S::Error> {
         let digest = KeyDigest::of(key);
+        let act = match &settling.settlement {
+            Settlement::Succeeded(outcome) => Act::Succeeded(outcome.status),
+            Settlement::DidNotHappen => Act::DidNotHappen,
+            Settlement::TryAgain => Act::TryAgain,
+        };
         let settle = self.store.transaction(|store| {
             let mut logged = store.logged(&digest)?.into_iter();
             if logged.any(|entry| entry.id == settling.token) {
@@ -351,11 +357,6 @@ impl<S: RecordStore> Processor<S> {
             }
             let Some(record) = store.load(&digest)? else {
                 return Ok(Settle::NothingToSettle);
-            };
-            let act = match &settling.settlement {
-                Settlement::Succeeded(outcome) => Act::Succeeded(outcome.status),
-                Settlement::DidNotHappen => Act::DidNotHappen,
-                Settlement::TryAgain => Act::TryAgain,
             };
             let by = By::Operator(settling.operator);
             let mut entry = settled(&record, settling.token, by, act, now);
@@ -377,7 +378,8 @@ impl<S: RecordStore> Processor<S> {
             }
             Ok(settle)
         })?;
-        self.sums.settled_by_operator += u64::from(settle == Settle::Settled);
+        let settles = act != Act::TryAgain && settle == Settle::Settled; // else it stays unknown
+        self.sums.settled_by_operator += u64::from(settles);
         Ok(settle)
     }
 
@@ -458,7 +460,7 @@ impl<S: RecordStore> Processor<S> {
             for (key, record) in run_out {
                 let pursued = was_pursued(Some(&record));
                 let change = decide::expire(record, policy, now);
-                gave_up += u64::from(pursued && needs_a_person(&change));
+                gave_up += u64::from(pursued && is_left_alone(&change));
                 keep(store, &key, change)?;
                 keys.push(key);
             }
@@ -484,7 +486,7 @@ impl<S: RecordStore> Processor<S> {
             let record = store.load(&digest)?;
             let pursued = was_pursued(record.as_ref());
             let (answer, change) = decide(record);
-            let gave_up = pursued && needs_a_person(&change);
+            let gave_up = pursued && is_left_alone(&change);
             keep(store, key, change)?;
             Ok((answer, gave_up))
         })?;
@@ -552,13 +554,13 @@ fn keep<S: RecordStore>(store: &mut S, key: &OperationKey, change: Change) -> Re
 
 /// Whether the resolver has tried at least once and not given up yet.
 fn was_pursued(record: Option<&Record>) -> bool {
-    record.is_some_and(|record| record.tries > 0 && !record.needs_a_person())
+    record.is_some_and(|record| record.tries > 0 && !record.is_left_alone())
 }
 
 /// Whether nothing happens by itself after this change.
-fn needs_a_person(change: &Change) -> bool {
+fn is_left_alone(change: &Change) -> bool {
     match change {
-        Change::Save(record) => record.needs_a_person(),
+        Change::Save(record) => record.is_left_alone(),
         Change::Keep | Change::Forget(_) => false,
     }
 }

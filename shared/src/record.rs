@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::fingerprint::Fingerprint;
+use crate::policy::OnUnknown;
 use crate::time::Timestamp;
 
 /// The most attempts that a record keeps the history of; older ones are dropped first (X5).
@@ -388,9 +389,9 @@ impl Record {
         }
     }
 
-    /// Whether only a person, or a caller who may run it again, can bring it to an end (U5).
+    /// Whether nothing happens by itself to its unknown outcome.
     #[must_use]
-    pub fn needs_a_person(&self) -> bool {
+    pub const fn is_left_alone(&self) -> bool {
         matches!(
             self.state,
             State::Indeterminate {
@@ -398,6 +399,25 @@ impl Record {
                 ..
             }
         )
+    }
+
+    /// Whether a person has to bring it to an end (U5): it is left alone, and no delivery runs it again.
+    #[must_use]
+    pub fn needs_a_person(&self, on_unknown: OnUnknown) -> bool {
+        on_unknown != OnUnknown::Rerun && self.is_left_alone()
+    }
+
+    /// Whether it is let run once more already, by a retry or by the resolver that is due at `now` (U6).
+    #[must_use]
+    pub fn may_run_again(&self, now: Timestamp) -> bool {
+        match self.state {
+            State::Indeterminate { next, .. } => match next {
+                Next::Retry => true,
+                Next::Resolver(at) => at <= now,
+                Next::Asking { .. } | Next::Nobody => false,
+            },
+            State::InProgress { .. } | State::Completed { .. } => false,
+        }
     }
 
     /// The token under which the origin is being asked.

@@ -13,14 +13,13 @@ use crate::body::{self, Body};
 use crate::fan_out::{self, Filter};
 use crate::message_fleet::Registration;
 use crate::message_operator::{OperatorAnswer, OperatorMessage, Order, Preview, SettleMany};
+use crate::object::SETTLED_MAX;
 use crate::request::Inbound;
 use crate::respond;
 use crate::site::Site;
 
 use super::operator::{fleet_silent, object_of};
 
-/// Operations that one request names (X5).
-const NAMED_MAX: usize = 200;
 /// The most bytes of a request (X5): an outcome's body, escaped, and the ids.
 const BYTES_MAX: usize = 2 * OUTCOME_BODY_MAX;
 
@@ -139,10 +138,10 @@ async fn named(
     order: &SettleMany,
     site: &Site,
 ) -> Result<SettlementsDone, Response> {
-    if ids.len() > NAMED_MAX {
+    if ids.len() > SETTLED_MAX {
         let found = ids.len();
         return Err(malformed(&format!(
-            "{found} operations are more than {NAMED_MAX}"
+            "{found} operations are more than {SETTLED_MAX}"
         )));
     }
     let mut done = SettlementsDone::default();

@@ -239,16 +239,14 @@ impl Ledger {
         key: &OperationKey,
         settling: Settling,
         preview: Preview,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<Settle, SqlError> {
-        let Some(policy) = self.identity.as_ref().map(|known| known.policy) else {
-            return Ok(Settle::NothingToSettle);
-        };
         match preview {
             Preview::Only => self
                 .processor
-                .would_settle(key, settling.settlement, &policy, now),
-            Preview::No => self.processor.settle(key, settling, &policy, now),
+                .would_settle(key, settling.settlement, policy, now),
+            Preview::No => self.processor.settle(key, settling, policy, now),
         }
     }
 

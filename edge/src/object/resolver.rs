@@ -64,7 +64,7 @@ impl Inside {
     }
 
     /// What the route promises now, as it is configured.
-    fn promise(&self, now: Timestamp) -> Result<Option<(Policy, String)>, SqlError> {
+    pub(super) fn promise(&self, now: Timestamp) -> Result<Option<(Policy, String)>, SqlError> {
         let identity = self.with_ledger(now, |ledger| Ok(ledger.identity().cloned()))?;
         let settings = config::settings(&self.env);
         Ok(identity.zip(settings).and_then(|(identity, settings)| {
@@ -205,7 +205,7 @@ impl Inside {
         self.with_ledger(now, |ledger| {
             let digest = KeyDigest::of(key);
             let found = ledger.find(&digest, now)?;
-            if found.is_some_and(|(_, record)| record.needs_a_person()) {
+            if found.is_some_and(|(_, record)| record.is_left_alone()) {
                 ledger.processor().sums_mut().resolver_gave_up += 1;
                 event(Level::Warn, "needs_a_person", &[("key", &digest)]);
             }

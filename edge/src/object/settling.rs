@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use shared::decide::{Settle, Settlement};
 use shared::placement::OperationId;
+use shared::policy::Policy;
 use shared::processor::Settling;
 use shared::record::{Body, Outcome};
 use shared::time::Timestamp;
@@ -17,7 +18,7 @@ use crate::object_queries;
 use crate::sql::SqlError;
 
 /// Operations that one message settles (X5); more are left to the next.
-pub(crate) const SETTLED_MAX: usize = 100;
+pub(crate) const SETTLED_MAX: usize = 200;
 
 impl Inside {
     /// Settles those that are named, or all that match, one transaction each.
@@ -38,6 +39,7 @@ impl Inside {
                 &self.sql,
                 last_answer,
                 SETTLED_MAX + 1,
+                &order.order,
                 &identity,
                 now,
             )?,
@@ -48,6 +50,11 @@ impl Inside {
                 .map(|id| id.key)
                 .collect(),
         };
+        // As the route is configured now; the promise of the last claim may be older.
+        let policy = match self.promise(now)? {
+            Some((policy, _route)) => policy,
+            None => identity.policy,
+        };
         let more = digests.len() > SETTLED_MAX;
         digests.truncate(SETTLED_MAX);
         let mut results = Vec::with_capacity(digests.len());
@@ -56,7 +63,7 @@ impl Inside {
                 object: identity.place.object(),
                 key: digest,
             };
-            results.push(self.settle_one(&id, order, now)?);
+            results.push(self.settle_one(&id, order, &policy, now)?);
             self.waiters.wake(&digest);
         }
         if order.preview == Preview::No {
@@ -69,6 +76,7 @@ impl Inside {
         &self,
         id: &OperationId,
         order: &SettleMany,
+        policy: &Policy,
         now: Timestamp,
     ) -> Result<SettlementResult, SqlError> {
         let found = self.with_ledger(now, |ledger| ledger.find(&id.key, now))?;
@@ -82,7 +90,7 @@ impl Inside {
             reason: order.reason.clone(),
         };
         let settled = self.with_ledger(now, |ledger| {
-            ledger.settle(&key, settling, order.preview, now)
+            ledger.settle(&key, settling, order.preview, policy, now)
         })?;
         Ok(result(id, &key.to_string(), settled, &order.order))
     }

@@ -78,7 +78,7 @@ fn u5_the_resolver_comes_only_where_the_route_lets_it_send_or_ask() {
         let (_, change) = suspend(Some(running()), token(1), cause, None, &policy, t(100));
         let record = saved(change);
         assert_eq!(next(&record), expected, "{policy:?}");
-        assert_eq!(record.needs_a_person(), expected == Next::Nobody);
+        assert_eq!(record.is_left_alone(), expected == Next::Nobody);
         // A lease that ran out is pursued alike, from when it was written down.
         let record = saved(expire(running(), &policy, t(30_000)));
         let moved = match expected {
@@ -135,7 +135,7 @@ fn u5_without_a_request_nothing_is_sent_and_a_person_is_needed_but_a_retry_still
     let person = Pursue::NeedsAPerson;
     let change = check_pursue(suspended(), Resend::Impossible, &resume(), DUE, &person);
     let record = saved(change);
-    assert!(record.needs_a_person());
+    assert!(record.is_left_alone());
     assert_eq!((record.due(), record.tries), (None, 0));
     let again = execute(2, DUE + 30_000, Some(timeout()), false);
     check_begin(Some(record), &ask(6, A), &resume(), DUE, &again);
@@ -252,7 +252,7 @@ fn u5_after_its_tries_the_resolver_gives_up_and_pauses_grow_until_then() {
         assert_eq!(next(&record), expected);
         now = record.due().unwrap_or(now);
     }
-    assert!(record.needs_a_person());
+    assert!(record.is_left_alone());
 }
 
 #[test]
@@ -274,9 +274,9 @@ fn u5_a_last_question_without_an_answer_needs_a_person_once_it_is_given_up() {
         DUE + 30_000,
         &person,
     );
-    assert!(saved(change).needs_a_person());
+    assert!(saved(change).is_left_alone());
     // And at once, if the answer is that the origin does not know.
     let now = t(DUE + 1);
     let (_, change) = probed(Some(record), token(5), Finding::Unknown, &policy, now);
-    assert!(saved(change).needs_a_person());
+    assert!(saved(change).is_left_alone());
 }

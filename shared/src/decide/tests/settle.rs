@@ -146,7 +146,7 @@ fn u6_try_again_lets_the_next_retry_run_where_the_route_would_not() {
         for record in [suspended(), asked()] {
             let record = try_again(record, &policy, 40_000);
             assert_eq!((next(&record), record.due()), (Next::Retry, None));
-            assert!(!record.needs_a_person());
+            assert!(!record.is_left_alone());
             let again = execute(2, 80_000, Some(timeout), false);
             check_begin(Some(record.clone()), &ask(2, A), &policy, 50_000, &again);
             check_begin(

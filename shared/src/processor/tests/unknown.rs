@@ -462,7 +462,7 @@ fn u5_what_the_resolver_gives_up_is_counted_however_its_last_try_ended() {
             assert_eq!(run_out, Ok(vec![key(KEY)]));
         }
         let record = bench.record(KEY).unwrap();
-        assert!(record.needs_a_person(), "{record:?}");
+        assert!(record.is_left_alone(), "{record:?}");
         assert_eq!(bench.processor.sums().resolver_gave_up, 1, "{on_unknown:?}");
         bench.probed(token, Finding::Unknown, Asker::Resolver, 500_001);
         assert_eq!(bench.processor.sums().resolver_gave_up, 1, "{on_unknown:?}");
