@@ -580,10 +580,10 @@ fn alarm(space: &Space, world: &mut World, key: usize) {
     }
 }
 
-fn settles(space: &Space, world: &mut World, key: usize, word: Word) {
+fn settles(space: &Space, world: &mut World, key: usize, said: Word) {
     let now = world.now;
     let token = SETTLEMENT_TOKENS + world.settlements;
-    let settlement = match word {
+    let settlement = match said {
         Word::Succeeded => Settlement::Succeeded(outcome(token)),
         Word::DidNotHappen => Settlement::DidNotHappen,
         Word::TryAgain => Settlement::TryAgain,
@@ -605,7 +605,7 @@ fn settles(space: &Space, world: &mut World, key: usize, word: Word) {
                 world.must(by_hand, Breach::SettledStays);
             }
             let it = &mut world.keys[key];
-            match word {
+            match said {
                 Word::Succeeded => settled_by(world, key, token, token, ByHand::Yes),
                 Word::DidNotHappen => {
                     it.life = None;
