@@ -85,7 +85,7 @@ impl World {
             resends: 0,
         };
         self.workers.insert(id, worker);
-        self.to_store(message);
+        self.tell_store(message);
         self.timer(id, STORE_TIMEOUT);
     }
 
@@ -131,9 +131,10 @@ impl World {
         };
         match (incoming, worker.stage.clone()) {
             (Incoming::Timer(turn), stage) if turn == worker.turn => {
-                self.waited_long(id, &worker, stage)
+                self.waited_long(id, &worker, stage);
+                Ok(())
             }
-            (Incoming::Timer(_), _) => Ok(()),
+
             (Incoming::Store(Answer::Begin(begin)), Stage::Beginning(_)) => {
                 self.may_begin(id, &worker, begin)
             }
@@ -157,7 +158,7 @@ impl World {
             }
             // Late, or a second time: this was dealt with.
             (
-                Incoming::Store(_) | Incoming::Origin(_),
+                Incoming::Store(_) | Incoming::Origin(_) | Incoming::Timer(_),
                 Stage::Beginning(_)
                 | Stage::WaitingForTwin
                 | Stage::Dispatched
@@ -217,7 +218,7 @@ impl World {
             fingerprint: worker.fingerprint,
         };
         self.stage(id, Stage::Dispatched);
-        self.to_origin(dispatch);
+        self.tell_origin(dispatch);
         self.timer(id, TIMEOUT);
     }
 
@@ -254,7 +255,7 @@ impl World {
         let (op, token) = (worker.op, worker.token);
         let message = self.message(op, token, call, Some(id));
         self.stage(id, Stage::Reporting(message.clone()));
-        self.to_store(message);
+        self.tell_store(message);
         self.timer(id, STORE_TIMEOUT);
     }
 
@@ -269,24 +270,24 @@ impl World {
         let (op, token) = (worker.op, worker.token);
         let message = self.message(op, token, call, Some(id));
         self.stage(id, Stage::Looking(message.clone()));
-        self.to_store(message);
+        self.tell_store(message);
         self.timer(id, STORE_TIMEOUT);
     }
 
     /// Nothing came within the time.
-    fn waited_long(&mut self, id: WorkerId, worker: &Worker, stage: Stage) -> Held {
+    fn waited_long(&mut self, id: WorkerId, worker: &Worker, stage: Stage) {
         match stage {
             Stage::Beginning(message) if worker.resends == RESENDS_MAX => {
                 self.workers.remove(&id);
                 let abandon = self.message(worker.op, message.token, Call::Abandon, None);
-                self.to_store(abandon); // L7
+                self.tell_store(abandon); // L7
             }
             Stage::Reporting(_) | Stage::Looking(_) if worker.resends == RESENDS_MAX => {
                 self.workers.remove(&id);
             }
             Stage::Beginning(message) | Stage::Reporting(message) | Stage::Looking(message) => {
                 self.again(id);
-                self.to_store(message);
+                self.tell_store(message);
                 self.timer(id, STORE_TIMEOUT);
             }
             Stage::WaitingForTwin => self.look(id, Waited::ForItsTwin),
@@ -299,7 +300,6 @@ impl World {
                 self.report(id, Call::Probed(shared::decide::Finding::Unknown, asker));
             }
         }
-        Ok(())
     }
 
     fn has_looked(&mut self, id: WorkerId, worker: &Worker, look: Look) -> Held {

@@ -74,6 +74,10 @@ struct Operation {
 
 /// One operation from its claim until it may be forgotten.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what is believed of a life is several facts that don't exclude each other"
+)]
 pub(crate) struct Life {
     fingerprint: u8,
     holder: AttemptId,

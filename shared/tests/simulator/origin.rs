@@ -78,7 +78,6 @@ impl Origin {
 
     /// A dispatch arrives.
     pub(crate) fn runs(
-        &self,
         dispatch: Dispatch,
         ledger: &mut Ledger,
         faults: Faults,
@@ -129,7 +128,7 @@ impl Origin {
     pub(crate) fn acts(&mut self, run: Run, ledger: &mut Ledger, rng: &mut Rng) -> (Work, Held) {
         if self.refuses(&run) {
             ledger.seen.note(Situation::OriginRefused);
-            return (says(run, OriginAnswer::NotRun(409)), Ok(()));
+            return (says(&run, OriginAnswer::NotRun(409)), Ok(()));
         }
         let effect = match run.ending {
             Ending::Final | Ending::StatusAfter | Ending::CutAfter | Ending::Pending => true,
@@ -144,11 +143,11 @@ impl Origin {
         }
         let (outcome, held) = self.effect(&run, ledger, rng);
         let Some(outcome) = outcome else {
-            return (says(run, OriginAnswer::NotRun(422)), held);
+            return (says(&run, OriginAnswer::NotRun(422)), held);
         };
         if self.kind == OriginKind::Lying && rng.u8(0..3) == 0 {
             ledger.seen.note(Situation::OriginLied);
-            return (says(run, OriginAnswer::NotRun(409)), held);
+            return (says(&run, OriginAnswer::NotRun(409)), held);
         }
         if matches!(run.ending, Ending::StatusAfter | Ending::CutAfter) {
             ledger.seen.note(Situation::EffectUnheard);
@@ -230,16 +229,16 @@ fn ends(run: Run, outcome: Option<Outcome>) -> Work {
             let call = Call::Release(None);
             Vec::from([(run.answers_after, Later::Calls(run, call))])
         }
-        (Ending::Final, Some(outcome)) => says(run, OriginAnswer::Final(outcome, None)),
-        (Ending::NotRun, _) => says(run, OriginAnswer::NotRun(429)),
-        (Ending::StatusAfter | Ending::StatusBefore, _) => says(run, OriginAnswer::Status(500)),
-        (Ending::CutAfter | Ending::CutBefore, _) => says(run, OriginAnswer::Cut),
+        (Ending::Final, Some(outcome)) => says(&run, OriginAnswer::Final(outcome, None)),
+        (Ending::NotRun, _) => says(&run, OriginAnswer::NotRun(429)),
+        (Ending::StatusAfter | Ending::StatusBefore, _) => says(&run, OriginAnswer::Status(500)),
+        (Ending::CutAfter | Ending::CutBefore, _) => says(&run, OriginAnswer::Cut),
         (Ending::Silent | Ending::Final | Ending::Pending, _) => Work::new(),
     }
 }
 
 /// It answers its caller, or the gateway when its caller was told to wait.
-fn says(run: Run, answer: OriginAnswer) -> Work {
+fn says(run: &Run, answer: OriginAnswer) -> Work {
     let pending = matches!(run.ending, Ending::Pending | Ending::PendingNotRun);
     let later = match &answer {
         OriginAnswer::NotRun(status) if pending => {

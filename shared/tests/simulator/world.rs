@@ -107,14 +107,12 @@ impl World {
         self.now = self.now.max(at);
         self.tell(|world| format!("{} {event:?}", world.now.as_millis() % 10_000_000));
         match event {
-            Event::Store(message) => self.store_takes(message),
+            Event::Store(message) => self.store_takes(&message),
             Event::Worker(worker, incoming) => self.reaches(worker, incoming),
             Event::Timer { worker, turn } => self.reaches(worker, Incoming::Timer(turn)),
             Event::Origin(dispatch) => {
                 let faults = self.plan.faults;
-                let work = self
-                    .origin
-                    .runs(dispatch, &mut self.ledger, faults, &mut self.rng);
+                let work = Origin::runs(dispatch, &mut self.ledger, faults, &mut self.rng);
                 self.works(work);
                 Ok(())
             }
@@ -145,7 +143,7 @@ impl World {
             }
             Event::Later(Later::Calls(run, call)) => {
                 let message = self.message(run.dispatch.op, run.token(), call, None);
-                self.to_store(message);
+                self.tell_store(message);
                 Ok(())
             }
             Event::Alarm(name, set) => self.alarm(name, set),
@@ -178,18 +176,18 @@ impl World {
     }
 
     /// The store takes a message, answers, and is armed for what it made due.
-    fn store_takes(&mut self, message: Message) -> Held {
+    fn store_takes(&mut self, message: &Message) -> Held {
         let (name, key, digest) = self.place_of(message.op);
         let (policy, now) = (self.plan.policy, self.now);
         let Some(object) = self.objects.get_mut(&name) else {
             return Ok(());
         };
         let before = object.logged(&digest);
-        let (answer, counted) = object.take(&key, &message, &policy, now);
+        let (answer, counted) = object.take(&key, message, &policy, now);
         let after = object.logged(&digest);
         self.tell(|_| format!("    {answer:?}"));
         counted?;
-        self.ledger.took(&message, &answer, now)?;
+        self.ledger.took(message, &answer, now)?;
         self.ledger.judge_log(message.op, &before, &after)?;
         if let (
             Call::Complete(outcome, _),
@@ -381,7 +379,7 @@ impl World {
             self.ledger.seen.note(Situation::SettledWrongly);
         }
         let message = self.message(op, token, Call::Settle(settlement), None);
-        self.to_store(message);
+        self.tell_store(message);
     }
 
     fn worker_dies(&mut self) {
@@ -436,7 +434,7 @@ impl World {
     }
 
     /// Sends a message to the store: it may be lost, late, or come twice.
-    pub(crate) fn to_store(&mut self, message: Message) {
+    pub(crate) fn tell_store(&mut self, message: Message) {
         if self.chance(self.plan.faults.lost / 2) {
             self.ledger.seen.note(Situation::MessageLost);
             return;
@@ -449,7 +447,7 @@ impl World {
     }
 
     /// Sends a request to the origin, which may be lost.
-    pub(crate) fn to_origin(&mut self, dispatch: Dispatch) {
+    pub(crate) fn tell_origin(&mut self, dispatch: Dispatch) {
         if self.chance(self.plan.faults.lost / 2) {
             self.ledger.seen.note(Situation::MessageLost);
             return;

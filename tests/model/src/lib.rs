@@ -19,7 +19,7 @@ pub use world::World;
 /// How long a tick of the model's clock is: a lease lasts for one.
 pub(crate) const TICK: Millis = Millis::from_secs(60);
 /// How many ticks an outcome is kept.
-const RETENTION_TICKS: u64 = 2;
+const RETENTION_TICKS: u8 = 2;
 
 /// What bounds the space.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +56,12 @@ impl Space {
         parts.max_lease = TICK;
         parts.resolve_after = TICK;
         parts.resolve_tries = 1;
-        let policy =
-            Retention::of(Millis::new(TICK.get() * RETENTION_TICKS)).and_then(|retention| {
+        let policy = Retention::of(Millis::new(TICK.get() * u64::from(RETENTION_TICKS))).and_then(
+            |retention| {
                 parts.retention = retention;
                 Policy::new(parts)
-            });
+            },
+        );
         match policy {
             Ok(policy) => Self { policy, limits },
             Err(wrong) => unreachable!("{wrong}"),
@@ -93,7 +94,7 @@ impl Model for Space {
         let mut properties = breach::properties();
         properties.extend([
             Property::sometimes("both keys are settled", |_, world: &World| {
-                world.keys.iter().all(|key| key.is_settled())
+                world.keys.iter().all(world::Key::is_settled)
             }),
             Property::sometimes(
                 "an effect comes from an attempt adrift",

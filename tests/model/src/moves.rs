@@ -169,8 +169,9 @@ pub(crate) fn take(space: &Space, world: &mut World, step: Move) {
     }
 }
 
-const fn token_of(client: usize, begins: u8) -> u8 {
-    1 + client as u8 * 10 + begins
+fn token_of(client: usize, begins: u8) -> u8 {
+    let tens = u8::try_from(client).unwrap_or(u8::MAX);
+    1 + tens * 10 + begins
 }
 
 /// The third client sends another request under the first key.
@@ -409,7 +410,7 @@ fn complete(space: &Space, world: &mut World, key: usize, token: u8) {
             settled_by(world, key, token, token, ByHand::No);
         }
         Complete::AlreadyRecorded { .. } => {
-            world.must(holds && settled, Breach::StaleChangesNothing)
+            world.must(holds && settled, Breach::StaleChangesNothing);
         }
         Complete::Superseded => world.must(!holds, Breach::NotForgotten),
     }
@@ -423,7 +424,7 @@ enum ByHand {
 }
 
 fn settled_by(world: &mut World, key: usize, holder: u8, made: u8, by: ByHand) {
-    let until = world.now + RETENTION_TICKS as u8;
+    let until = world.now + RETENTION_TICKS;
     if let Some(life) = &mut world.keys[key].life {
         life.holder = holder;
         life.asking = None;
@@ -491,12 +492,11 @@ fn suspend(space: &Space, world: &mut World, key: usize, token: u8) {
 
 /// The origin tells the truth, and keeps what it promises with it: what it denies it refuses from now on (U3).
 fn finds(space: &Space, world: &mut World, key: usize, token: u8) {
-    let finding = match world.keys[key].made {
-        Some(made) => Finding::Final(outcome(made)),
-        None => {
-            deny(world, key);
-            Finding::NotRun
-        }
+    let finding = if let Some(made) = world.keys[key].made {
+        Finding::Final(outcome(made))
+    } else {
+        deny(world, key);
+        Finding::NotRun
     };
     probed(space, world, key, token, finding);
 }
@@ -580,10 +580,10 @@ fn alarm(space: &Space, world: &mut World, key: usize) {
     }
 }
 
-fn settles(space: &Space, world: &mut World, key: usize, word: Word) {
+fn settles(space: &Space, world: &mut World, key: usize, said: Word) {
     let now = world.now;
     let token = SETTLEMENT_TOKENS + world.settlements;
-    let settlement = match word {
+    let settlement = match said {
         Word::Succeeded => Settlement::Succeeded(outcome(token)),
         Word::DidNotHappen => Settlement::DidNotHappen,
         Word::TryAgain => Settlement::TryAgain,
@@ -591,9 +591,9 @@ fn settles(space: &Space, world: &mut World, key: usize, word: Word) {
     let it = &mut world.keys[key];
     let life = it.life.clone();
     let record = it.record.0.clone();
-    let (settle, change) = decide::settle(record, id(token), settlement, &space.policy, at(now));
+    let (answer, change) = decide::settle(record, id(token), settlement, &space.policy, at(now));
     it.keep(change);
-    match settle {
+    match answer {
         Settle::Settled => {
             world.settlements += 1;
             let resumes = space.policy.on_unknown() == OnUnknown::Resume;
@@ -605,7 +605,7 @@ fn settles(space: &Space, world: &mut World, key: usize, word: Word) {
                 world.must(by_hand, Breach::SettledStays);
             }
             let it = &mut world.keys[key];
-            match word {
+            match said {
                 Word::Succeeded => settled_by(world, key, token, token, ByHand::Yes),
                 Word::DidNotHappen => {
                     it.life = None;
