@@ -13,5 +13,7 @@ pub(crate) fn now() -> Timestamp {
         reason = "milliseconds since 1970 are whole and far below 2^53"
     )]
     let millis = js_sys::Date::now() as i64;
+    #[cfg(feature = "testing")]
+    let millis = millis + crate::testing::ahead();
     Timestamp::from_millis(millis)
 }

@@ -45,6 +45,15 @@ impl DurableObject for Fleet {
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
+        let answered = self.take(request);
+        #[cfg(feature = "testing")]
+        let answered = crate::testing::within_object(answered);
+        answered.await
+    }
+}
+
+impl Fleet {
+    async fn take(&self, request: Request) -> Result<Response> {
         let bytes = match body::read(request.inner().body(), MESSAGE_BYTES_MAX).await {
             Body::Whole(bytes) => bytes,
             Body::TooLarge(_) => return Response::error("the message is too large", 413),
@@ -69,9 +78,7 @@ impl DurableObject for Fleet {
             }
         }
     }
-}
 
-impl Fleet {
     fn answer(&self, message: FleetMessage, now: Timestamp) -> Result<FleetAnswer, SqlError> {
         let store = FleetStore::open(&self.sql, now)?;
         match message {
@@ -100,7 +107,8 @@ impl Fleet {
     ) -> Result<FleetAnswer, SqlError> {
         let mut throttle = self.throttle.borrow_mut();
         if let Some(retry_at) = throttle.blocked_until(&open.from, now) {
-            return Ok(FleetAnswer::Throttled { retry_at });
+            let retry = retry_at.since(now);
+            return Ok(FleetAnswer::Throttled { retry });
         }
         let Some(token) = &open.token else {
             throttle.failed(&open.from, now);
@@ -108,6 +116,7 @@ impl Fleet {
         };
         let expires_at = store.open_session(open, token, now)?;
         throttle.succeeded(&open.from);
-        Ok(FleetAnswer::Opened { expires_at })
+        let life = expires_at.since(now);
+        Ok(FleetAnswer::Opened { life })
     }
 }

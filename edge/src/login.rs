@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 use shared::config::Operator;
 use shared::problem::Code;
-use shared::time::{Millis, Timestamp};
+use shared::time::Millis;
 use shared::wire::{Login, Role, Session};
 use worker::Response;
 
@@ -171,15 +171,12 @@ pub(crate) async fn sign_in(inbound: Inbound, site: &Site) -> Response {
         .fleet::<_, FleetAnswer>(&FleetMessage::OpenSession(open))
         .await
     {
-        Ok(FleetAnswer::Opened { expires_at }) => {
-            let life = expires_at.since(site.now);
-            no_content(&set_cookie(&token, life, &host))
-        }
+        Ok(FleetAnswer::Opened { life }) => no_content(&set_cookie(&token, life, &host)),
         Ok(FleetAnswer::Refused) => respond::problem(
             Code::Unauthenticated,
             "this is not the token of an operator",
         ),
-        Ok(FleetAnswer::Throttled { retry_at }) => throttled(retry_at, site.now),
+        Ok(FleetAnswer::Throttled { retry }) => throttled(retry),
         Ok(_other) => unexpected().into_response(),
         Err(error) => {
             event(Level::Error, "login_failed", &[("error", &error)]);
@@ -218,8 +215,8 @@ fn no_content(cookie: &str) -> Response {
     )
 }
 
-fn throttled(retry_at: Timestamp, now: Timestamp) -> Response {
-    let seconds = retry_at.since(now).get().div_ceil(1_000).max(1);
+fn throttled(retry: Millis) -> Response {
+    let seconds = retry.get().div_ceil(1_000).max(1);
     respond::problem_with(
         Code::TooManyAttempts,
         &format!(

@@ -3,7 +3,7 @@
 //! A new Worker may talk to an old object for minutes after a deploy: fields that are added later have defaults.
 
 use serde::{Deserialize, Serialize};
-use shared::time::Timestamp;
+use shared::time::{Millis, Timestamp};
 
 /// A question or a command to the fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,15 +85,15 @@ pub(crate) enum FleetAnswer {
     Tenants(Vec<String>),
     /// The session is open.
     Opened {
-        /// When it ends by itself.
-        expires_at: Timestamp,
+        /// How long from now it lasts; the fleet's clock is not the Worker's.
+        life: Millis,
     },
     /// There is no such operator.
     Refused,
     /// Too many failed logins from there.
     Throttled {
-        /// When the next one is looked at.
-        retry_at: Timestamp,
+        /// After how long the next one is looked at.
+        retry: Millis,
     },
     /// The session, or none.
     Session(Option<KeptSession>),

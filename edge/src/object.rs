@@ -100,6 +100,31 @@ impl DurableObject for Operations {
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
+        let answered = self.answer(request);
+        #[cfg(feature = "testing")]
+        let answered = crate::testing::within_object(answered);
+        answered.await
+    }
+
+    async fn alarm(&self) -> Result<Response> {
+        #[cfg(feature = "testing")]
+        for _again in 1..crate::testing::times() {
+            crate::testing::within_object(self.ring()).await;
+        }
+        #[cfg(feature = "testing")]
+        if crate::testing::times() == 0 {
+            return Response::empty();
+        }
+        let rung = self.ring();
+        #[cfg(feature = "testing")]
+        let rung = crate::testing::within_object(rung);
+        rung.await;
+        Response::empty()
+    }
+}
+
+impl Operations {
+    async fn answer(&self, request: Request) -> Result<Response> {
         let inside = &self.inside;
         inside.ask_for_alarm().await;
         let bytes = match body::read(request.inner().body(), MESSAGE_BYTES_MAX).await {
@@ -137,13 +162,18 @@ impl DurableObject for Operations {
         }
     }
 
-    async fn alarm(&self) -> Result<Response> {
+    /// The alarm rings.
+    async fn ring(&self) {
         #[cfg(feature = "testing")]
         crate::testing::pass_before("prune").await;
         let now = clock::now();
         let inside = &self.inside;
         inside.alarm.set(Alarm::For(None)); // this one is spent
-        let done = catch_unwind(AssertUnwindSafe(|| inside.on_alarm(now)));
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            #[cfg(feature = "testing")]
+            crate::testing::maybe_fail()?;
+            inside.on_alarm(now)
+        }));
         let failed = match done {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
@@ -155,7 +185,6 @@ impl DurableObject for Operations {
         }
         #[cfg(feature = "testing")]
         crate::testing::pass_after("prune").await;
-        Response::empty()
     }
 }
 
@@ -415,7 +444,7 @@ impl Inside {
             return;
         }
         let inside = Rc::clone(self);
-        self.state.wait_until(async move {
+        let told = async move {
             let place = &identity.place;
             let message = FleetMessage::Register(Registration {
                 name: place.object().to_string(),
@@ -436,7 +465,10 @@ impl Inside {
                 event(Level::Warn, "not_registered", &[("error", &error)]);
             }
             inside.registering.set(false);
-        });
+        };
+        #[cfg(feature = "testing")]
+        let told = crate::testing::within_object(told);
+        self.state.wait_until(told);
     }
 
     /// Lends out the ledger. After an error or a panic it is gone, and the next event reads the tables anew: what

@@ -1,7 +1,9 @@
 //! Faults that a request can ask for, and what a test wants to know of an object. Only in a build with the feature
 //! `testing`; what is deployed has none of it.
 
-use std::cell::RefCell;
+mod alarms;
+mod clocks;
+mod failpoints;
 
 use shared::placement::Place;
 use shared::scope::{RouteName, TenantId};
@@ -10,9 +12,7 @@ use worker::{Response, Result};
 
 use crate::attempt::Attempt;
 use crate::clock;
-use crate::message::{self, Ask, Call};
-use crate::message_attempt::{AttemptReport, Said};
-use crate::message_operator::OperatorMessage;
+use crate::message::{Ask, Call};
 use crate::migrations::migrate;
 use crate::object::Inside;
 use crate::object_client::PATIENCE;
@@ -21,7 +21,12 @@ use crate::respond;
 use crate::site::Site;
 use crate::sql::SqlError;
 use crate::sql_store::{MIGRATIONS, SqlStore};
-use crate::telemetry::{Level, event};
+
+pub(crate) use alarms::{is_set, maybe_fail, times, to_set};
+pub(crate) use clocks::{ahead, within_object};
+pub(crate) use failpoints::{
+    pass, pass_after, pass_before, place_of, place_of_order, place_of_report,
+};
 
 /// The request header that asks for a fault.
 pub(crate) const HEADER: &str = "oncegate-test";
@@ -29,6 +34,8 @@ pub(crate) const HEADER: &str = "oncegate-test";
 const ROWS: &str = "/_oncegate/test/rows";
 const ARM: &str = "/_oncegate/test/arm";
 const LOSE_ALARM: &str = "/_oncegate/test/lose-alarm";
+const CLOCKS: &str = "/_oncegate/test/clocks";
+const ALARMS: &str = "/_oncegate/test/alarms";
 const STORE_CONTRACT: &str = "/_oncegate/test/store-contract";
 
 /// The fault that a request asks for. One of them is the Worker's own.
@@ -66,69 +73,6 @@ pub(crate) async fn before_answering(fault: Option<&str>, is_begin: bool, is_com
     }
 }
 
-/// A place at the edge of a synchronous section where a test can have everything stop: it then kills the process.
-///
-/// Nothing goes on from a place that is armed, and the log says that it was reached.
-pub(crate) async fn pass(place: &str) {
-    if ARMED.with_borrow(|armed| armed == place) {
-        event(Level::Warn, "failpoint", &[("place", &place)]);
-        std::future::pending::<()>().await;
-    }
-}
-
-/// Before a synchronous section of this name.
-pub(crate) async fn pass_before(section: &str) {
-    pass(&format!("before-{section}")).await;
-}
-
-/// After it: what it wrote is on its way to the disk, and nobody has heard.
-pub(crate) async fn pass_after(section: &str) {
-    pass(&format!("after-{section}")).await;
-}
-
-/// The name of the section that takes a call.
-pub(crate) const fn place_of(ask: &Ask) -> &'static str {
-    match ask {
-        Ask::Begin { .. } => "claim",
-        Ask::Complete { .. } => "complete",
-        Ask::Release { .. } => "release",
-        Ask::Suspend { .. } => "suspend",
-        Ask::Pending { .. } => "pending",
-        Ask::Probed { .. } => "probed",
-        Ask::Abandon { .. } => "abandon",
-        Ask::Look { .. } | Ask::Status { .. } | Ask::Note { .. } => "look",
-    }
-}
-
-/// The name of the section that takes an origin's report.
-pub(crate) fn place_of_report(bytes: &[u8]) -> &'static str {
-    match message::decode::<AttemptReport>(bytes).map(|(report, _)| report.said) {
-        Ok(Said::Extend(_)) => "extend",
-        Ok(Said::Checkpoint { .. }) => "checkpoint",
-        Ok(Said::Complete(_)) => "callback-complete",
-        Ok(Said::Release) => "callback-release",
-        Ok(Said::ReadPoint) | Err(_) => "look",
-    }
-}
-
-/// The name of the section that takes an operator's message.
-pub(crate) fn place_of_order(bytes: &[u8]) -> &'static str {
-    match shared::json::read(bytes) {
-        Ok(OperatorMessage::Settle(_)) => "settle",
-        Ok(_) | Err(_) => "look",
-    }
-}
-
-thread_local! {
-    /// The place that is armed, in this isolate: the Worker's or the objects'.
-    static ARMED: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Arms a place, and disarms all others.
-pub(crate) fn arm(place: &str) {
-    ARMED.set(String::from(place));
-}
-
 /// Sends a message once before it is sent again, where the fault says so (L7).
 pub(crate) async fn maybe_twice(attempt: &Attempt<'_>, call: &Call, body: &[u8], fault: &str) {
     if attempt.fault.as_deref() == Some(fault) {
@@ -152,8 +96,19 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Option<Response> {
             (place, path.unwrap_or_default())
         }
         ("POST", ARM) => {
-            let place = parameter("place")?;
-            arm(&place);
+            failpoints::arm(&parameter("place")?);
+            return Some(respond::with_headers(204, &[], Vec::new()));
+        }
+        ("POST", CLOCKS) => {
+            let ahead = |whose: &str| parameter(whose).map_or(Some(0), |text| text.parse().ok());
+            clocks::set(clocks::Ahead {
+                worker: ahead("worker")?,
+                objects: ahead("objects")?,
+            });
+            return Some(respond::with_headers(204, &[], Vec::new()));
+        }
+        ("POST", ALARMS) => {
+            alarms::set(alarms::Alarms::parse(&parameter("come")?)?);
             return Some(respond::with_headers(204, &[], Vec::new()));
         }
         ("POST", STORE_CONTRACT) => {

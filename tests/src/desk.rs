@@ -1,6 +1,6 @@
 //! The operators' desk: what a signed-in operator sees of operations whose outcome nobody knows, and does about them.
 
-use crate::client::Client;
+use crate::client::{Call, Client};
 use crate::session::Session;
 use crate::settings::OPERATOR_TOKEN;
 use serde_json::{Value, json};
@@ -67,20 +67,23 @@ impl Desk {
         overview["settled"].clone()
     }
 
-    /// Settles one operation, and answers in a word what came of it.
-    pub async fn settle(&self, operation: &str, how: &str, outcome: Option<Value>) -> String {
+    /// The order to settle one operation, to be sent.
+    #[must_use]
+    pub fn order(&self, operation: &str, how: &str, outcome: Option<Value>) -> Call {
         let mut asked = json!({ "as": how, "reason": "a test", "operations": [operation] });
         if let Some(outcome) = outcome {
             asked["outcome"] = outcome;
         }
-        let answer = self
-            .client
+        self.client
             .post("/_oncegate/operator/settlements")
             .json(&asked)
             .header("Origin", self.client.base())
             .header("Oncegate-Operator", "1")
-            .send()
-            .await;
+    }
+
+    /// Settles one operation, and answers in a word what came of it.
+    pub async fn settle(&self, operation: &str, how: &str, outcome: Option<Value>) -> String {
+        let answer = self.order(operation, how, outcome).send().await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let word = answer.json()["results"][0]["result"].clone();
         word.as_str().unwrap_or_default().to_owned()

@@ -165,6 +165,21 @@ impl Origin {
         })
     }
 
+    /// How many effects this operation had.
+    #[must_use]
+    pub fn effects_of_operation(&self, operation: &str) -> usize {
+        let of_it = |effect: &&Effect| effect.seen.header("oncegate-operation") == Some(operation);
+        self.log(|log| log.effects.iter().filter(of_it).count())
+    }
+
+    /// What the origin ordinarily answers to this operation, if it has done it.
+    #[must_use]
+    pub fn outcome_of(&self, operation: &str) -> Option<String> {
+        let done = self.shared.done(operation)?;
+        let bytes = answer::ordinary(&done.seen, done.serial);
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// How many effects each operation had whose key begins with `prefix`.
     #[must_use]
     pub fn effects_by_key(&self, prefix: &str) -> BTreeMap<String, usize> {
@@ -334,6 +349,7 @@ async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> boo
         return stream.write_all(&answer::plain(409, text)).await.is_ok();
     }
     let done = (!plan.idle).then(|| shared.effect(seen));
+    pass(plan.answer_gate.as_deref(), shared).await;
     let (seen, serial) = done
         .as_ref()
         .map_or((seen, 0), |effect| (&effect.seen, effect.serial));
@@ -367,7 +383,11 @@ async fn wait(plan: &Plan, shared: &Shared) {
     if let Some(ms) = plan.delay_ms {
         tokio::time::sleep(Duration::from_millis(ms)).await;
     }
-    if let Some(name) = &plan.gate {
+    pass(plan.gate.as_deref(), shared).await;
+}
+
+async fn pass(gate: Option<&str>, shared: &Shared) {
+    if let Some(name) = gate {
         // A gate has no permits: waiting ends with the error that says that it was opened for good.
         let _opened = shared.gate(name).acquire().await.is_err();
     }

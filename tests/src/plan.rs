@@ -18,6 +18,9 @@ pub struct Plan {
     /// The name of a gate that the test opens; waited for before the effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
+    /// The name of a gate that is waited for after the effect, before a single byte of answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_gate: Option<String>,
     /// The body answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
@@ -111,6 +114,15 @@ impl Plan {
         }
     }
 
+    /// Does its work, and does not answer until the test opens the gate of this name.
+    #[must_use]
+    pub fn answer_gate(name: &str) -> Self {
+        Self {
+            answer_gate: Some(name.to_owned()),
+            ..Self::default()
+        }
+    }
+
     /// Cuts the line.
     #[must_use]
     pub fn cut(cut: Cut) -> Self {
@@ -186,6 +198,7 @@ mod tests {
         check(&Plan::default(), "{}");
         check(&Plan::status(503), r#"{"status":503}"#);
         check(&Plan::refuse(409), r#"{"status":409,"idle":true}"#);
+        check(&Plan::answer_gate("g"), r#"{"answer-gate":"g"}"#);
         check(&Plan::cut(Cut::InsideHead), r#"{"cut":"inside-head"}"#);
         check(&Plan::cut(Cut::After(7)), r#"{"cut":{"after":7}}"#);
         check(

@@ -235,9 +235,9 @@ pub fn api_route(path: &str, more: &str) -> String {
         "kind = \"api\"".to_owned(),
         "methods = [\"POST\"]".to_owned(),
         format!("path = {path:?}"),
-        "origin = \"sample\"".to_owned(),
     ];
     for (field, value) in [
+        ("origin", "\"sample\""),
         ("tenant", "\"api-key\""),
         ("key", "\"required\""),
         ("on_unknown", "\"park\""),

@@ -78,7 +78,7 @@ impl Inside {
     fn set_out(self: &Rc<Self>, key: OperationKey, token: AttemptId, pursue: Pursue) {
         let inside = Rc::clone(self);
         self.on_their_way.set(self.on_their_way.get() + 1);
-        self.state.wait_until(async move {
+        let carried_out = async move {
             let done = inside.carry_out(&key, token, pursue).await;
             inside
                 .on_their_way
@@ -89,7 +89,10 @@ impl Inside {
             }
             inside.waiters.wake(&KeyDigest::of(&key));
             inside.arm(clock::now().plus(TICK));
-        });
+        };
+        #[cfg(feature = "testing")]
+        let carried_out = crate::testing::within_object(carried_out);
+        self.state.wait_until(carried_out);
     }
 
     async fn carry_out(
@@ -137,7 +140,11 @@ impl Inside {
             }
             Pursue::Ask(question) => {
                 let question = asked(question, now);
+                #[cfg(feature = "testing")]
+                crate::testing::pass_before("resolver-ask").await;
                 let asked = probing::ask(&settings, route, &id, tenant, &question).await;
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after("resolver-ask").await;
                 let (finding, kept) = (asked.finding, asked.done.map(|done| done.kept));
                 let kept = kept.unwrap_or_default();
                 let now = clock::now();
@@ -148,6 +155,8 @@ impl Inside {
                     let processor = ledger.processor();
                     processor.probed(key, token, finding, Asker::Resolver, &policy, now)
                 })?;
+                #[cfg(feature = "testing")]
+                crate::testing::pass_after("resolver-told").await;
                 Ok(())
             }
             Pursue::Nothing | Pursue::NeedsAPerson => Ok(()),
