@@ -328,10 +328,7 @@ async fn answer_one(stream: &mut TcpStream, seen: &Seen, shared: &Shared) -> boo
     }
     shared.arrive(seen);
     let plan = match seen.plan() {
-        Ok(plan) => match plan.again {
-            Some(again) if shared.attempts(seen) > 1 => *again,
-            Some(_) | None => plan,
-        },
+        Ok(plan) => plan.after(shared.attempts(seen).saturating_sub(1)),
         Err(error) => {
             let text = format!("the origin cannot read its plan: {error}");
             return stream

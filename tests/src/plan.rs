@@ -163,6 +163,15 @@ impl Plan {
         self
     }
 
+    /// What the attempt meets before which there were so many of its operation.
+    #[must_use]
+    pub fn after(self, attempts: usize) -> Self {
+        match (attempts, self.again.clone()) {
+            (1.., Some(again)) => again.after(attempts - 1),
+            (_, _) => self,
+        }
+    }
+
     /// Adds a header to the answer.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {

@@ -8,7 +8,8 @@ use tests::desk::Desk;
 use tests::keys::{key, now_ms};
 use tests::plan::{Body, Cut, Plan};
 use tests::session::Session;
-use tests::settings::{Settings, api_route};
+use tests::settings::{Settings, api_route, webhook_route};
+use tests::signatures::{Job, sign_all};
 use tokio::sync::OnceCell;
 
 /// The first lease of an attempt, and the longest that it gets with all its extensions.
@@ -31,6 +32,15 @@ async fn gateway() -> &'static Session {
                         &api_route("/v1/hasty", &format!("{brief}\nwait = \"0s\"")),
                     )
                     .route("resumed", &api_route("/v1/resumed", &resumed))
+                    .route(
+                        "stripe",
+                        &webhook_route(
+                            "/webhooks/stripe",
+                            "stripe",
+                            "STRIPE_WEBHOOK_SECRET",
+                            brief,
+                        ),
+                    )
                     .route("phased", &api_route("/v1/phased", &phased)),
             )
         })
@@ -650,5 +660,43 @@ fn the_origins_word_on_its_answer_decides_before_any_report() {
             (202, "reported"),
             "what was kept first is kept"
         );
+    });
+}
+
+#[test]
+fn a_delivery_whose_origin_works_on_is_sent_again_until_it_is_done() {
+    // B, L5: never 2xx before the work is done
+    tests::run(async {
+        let session = gateway().await;
+        let event = key("evt").replace('-', "_");
+        let body =
+            serde_json::json!({ "id": event, "object": "event", "type": "charge.succeeded" });
+        let signed = sign_all(vec![Job::stripe(&event, &body)]).await;
+        let delivery = session
+            .http()
+            .post("/webhooks/stripe")
+            .body(signed[0].payload.clone(), "application/json")
+            .headers(&signed[0].headers);
+        let (flight, attempt) = pending(session, &delivery).await;
+        let told = flight.answer().await;
+        told.assert_problem(503, "in_progress", "same-key");
+        delivery
+            .send()
+            .await
+            .assert_problem(503, "in_progress", "same-key");
+        assert_eq!(
+            attempt.complete(200, "text/plain", "applied").await.status,
+            204
+        );
+        let again = delivery.send().await;
+        assert_eq!(
+            (
+                again.status,
+                again.text().as_str(),
+                again.header("idempotent-replayed")
+            ),
+            (200, "applied", Some("true"))
+        );
+        assert_eq!(session.origin.seen_of(&attempt.operation).len(), 1);
     });
 }

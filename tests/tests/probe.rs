@@ -10,7 +10,8 @@ use tests::keys::key;
 use tests::origin::Seen;
 use tests::plan::{Body, Cut, Plan};
 use tests::session::Session;
-use tests::settings::{Settings, api_route};
+use tests::settings::{Settings, api_route, webhook_route};
+use tests::signatures::{Job, sign_all};
 use tokio::sync::OnceCell;
 
 const CREDENTIAL: &str = "Bearer of-the-gateway-7d1f";
@@ -36,6 +37,21 @@ const LOCATED: &str = "probe = { path = \"/orders?location={reference}\" }";
 const NAMED: &str = "reference = \"X-Order-Id\"\nprobe = { path = \"/orders/{reference}/state\" }";
 const POINTED: &str = "probe = { path = \"/charges/{point:/charge}\" }";
 
+fn deliveries() -> String {
+    let more = [
+        "on_unknown = \"probe\"",
+        "timeout = \"1s\"",
+        "lease = \"3s\"",
+        EXPLICIT,
+    ];
+    webhook_route(
+        "/webhooks/stripe",
+        "stripe",
+        "STRIPE_WEBHOOK_SECRET",
+        &more.join("\n"),
+    )
+}
+
 async fn gateway() -> &'static Session {
     static SESSION: OnceCell<Session> = OnceCell::const_new();
     SESSION
@@ -48,6 +64,7 @@ async fn gateway() -> &'static Session {
                     .route("judged", &probed("/v1/judged", JUDGED))
                     .route("located", &probed("/v1/located", LOCATED))
                     .route("named", &probed("/v1/named", NAMED))
+                    .route("stripe", &deliveries())
                     .route("pointed", &probed("/v1/pointed", POINTED)),
             )
         })
@@ -724,5 +741,43 @@ fn two_retries_at_once_ask_once() {
         }
         assert_eq!(session.origin.probes_of(&operation).len(), 1);
         assert_eq!(session.origin.seen_of(&operation).len(), 1);
+    });
+}
+
+#[test]
+fn a_delivery_asks_the_origin_too() {
+    // U3 probe, B
+    tests::run(async {
+        let session = gateway().await;
+        let event = key("evt").replace('-', "_");
+        let body =
+            serde_json::json!({ "id": event, "object": "event", "type": "charge.succeeded" });
+        let signed = sign_all(vec![Job::stripe(&event, &body)]).await;
+        let delivery = session
+            .http()
+            .post("/webhooks/stripe")
+            .body(signed[0].payload.clone(), "application/json")
+            .headers(&signed[0].headers);
+        let found = delivery
+            .clone()
+            .plan(&Plan::cut(Cut::AfterEffect))
+            .send()
+            .await;
+        found.assert_problem(503, "outcome_unknown", "same-key");
+        let settled = eventually(
+            "a redelivery is answered",
+            Duration::from_secs(20),
+            || async {
+                let answer = delivery.send().await;
+                (answer.status != 503).then_some(answer)
+            },
+        )
+        .await;
+        assert_eq!(
+            (settled.status, settled.header("idempotent-replayed")),
+            (201, Some("true"))
+        );
+        assert_eq!(session.origin.probes_of(&found.operation()).len(), 1);
+        assert_eq!(session.origin.effects_of(found.number), 1);
     });
 }

@@ -1,7 +1,8 @@
 //! U5 on the wire: what an object does by itself about outcomes that nobody knows, without any request.
 
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tests::attempt::Attempt;
 use tests::client::{Answer, Call, Client};
 use tests::deadline::{eventually, holds};
 use tests::desk::Desk;
@@ -22,6 +23,9 @@ async fn gateway() -> &'static Session {
     let resume =
         format!("{hasty}\non_unknown = \"resume\"\norigin_dedupes = true\nresolve_tries = 2");
     let many = resume.replace("resolve_tries = 2", "resolve_tries = 8");
+    let slow = resume
+        .replace("timeout = \"1s\"", "timeout = \"14s\"")
+        .replace("lease = \"3s\"", "lease = \"16s\"");
     let probe = format!(
         "{hasty}\non_unknown = \"probe\"\nprobe = {{ path = \"/by-operation/{{operation}}\" }}\nresolve_tries = 2"
     );
@@ -31,9 +35,11 @@ async fn gateway() -> &'static Session {
         .get_or_init(|| {
             Session::start(
                 Settings::new("resolver")
+                    .ticking()
                     .secret("SAMPLE_CREDENTIAL", CREDENTIAL)
                     .route("resumed", &api_route("/v1/resumed", &resume))
                     .route("many", &api_route("/v1/many", &many))
+                    .route("slow", &api_route("/v1/slow", &slow))
                     .route("probed", &api_route("/v1/probed", &probe))
                     .route("parked", &api_route("/v1/parked", &park))
                     .route("stripe", &stripe),
@@ -73,6 +79,18 @@ async fn needs_a_person(desk: &Desk, tenant: &str, operation: &str) -> Value {
         (unknown["next"] == "person").then_some(unknown)
     })
     .await
+}
+
+// Waits until the sums tell of so many sends, and of so many operations given up.
+async fn counted(desk: &Desk, tenant: &str, sends: u64, gave_up: u64) {
+    let began = Instant::now();
+    eventually("the resolver is counted", RESOLVED * 2, || async {
+        let settled = desk.settled(tenant).await;
+        let is_so = settled["resolver_sends"] == sends && settled["resolver_gave_up"] == gave_up;
+        assert!(is_so || began.elapsed() < RESOLVED, "{settled}");
+        is_so.then_some(())
+    })
+    .await;
 }
 
 #[test]
@@ -144,8 +162,7 @@ fn the_object_sends_the_stored_request_under_its_own_credential() {
         call.send().await.assert_replay_of(&retry);
         assert_eq!(session.origin.seen_of(&operation).len(), 2);
         assert_eq!(session.origin.effects_of(found.number), 1);
-        let settled = Desk::open(session).await.settled(&tenant).await;
-        assert_eq!(settled["resolver_sends"], 1, "{settled}");
+        counted(&Desk::open(session).await, &tenant, 1, 0).await;
     });
 }
 
@@ -182,11 +199,7 @@ fn after_its_tries_the_operation_needs_a_person() {
             || session.origin.seen_of(&found.operation()).len() == 3,
         )
         .await;
-        eventually("that it gave up is counted", RESOLVED, || async {
-            let settled = desk.settled(&tenant).await;
-            (settled["resolver_gave_up"] == 1 && settled["resolver_sends"] == 2).then_some(())
-        })
-        .await;
+        counted(&desk, &tenant, 2, 1).await;
         // The caller's own retry may still run it, as the route says.
         call.until_known().await.assert_created();
     });
@@ -379,6 +392,119 @@ fn nothing_is_sent_where_the_route_does_not_say_so() {
     });
 }
 
+#[test]
+fn what_a_send_of_the_resolver_leaves_open_is_tried_again() {
+    // U4, U5: refused the second time, and done the third.
+    tests::run(async {
+        let session = gateway().await;
+        let (client, tenant) = session.fresh_tenant();
+        let refused = Plan::refuse(429).then(Plan::default());
+        let plan = Plan::cut(Cut::AfterEffect).then(refused);
+        let call = client.post("/v1/resumed").key(&key("open"));
+        let operation = unheard(&call, &plan).await.operation();
+        resolved(&client, &operation).await;
+        assert_eq!(session.origin.seen_of(&operation).len(), 3);
+        assert_eq!(call.send().await.verdict(), Some("replayed"));
+        counted(&Desk::open(session).await, &tenant, 2, 0).await;
+    });
+}
+
+#[test]
+fn an_origin_may_work_on_after_a_send_of_the_resolver() {
+    // L5, U5
+    tests::run(async {
+        let session = gateway().await;
+        let (client, _tenant) = session.fresh_tenant();
+        let plan = Plan::cut(Cut::BeforeEffect).then(Plan::pending());
+        let call = client.post("/v1/resumed").key(&key("pending"));
+        let operation = unheard(&call, &plan).await.operation();
+        let sent = eventually("the object sends it", RESOLVED, || async {
+            session.origin.seen_of(&operation).get(1).cloned()
+        })
+        .await;
+        let done = Attempt::of(session, &sent)
+            .complete(201, "text/plain", "made")
+            .await;
+        assert_eq!(done.status, 204, "{}", done.text());
+        let retry = call.send().await;
+        assert_eq!(
+            (retry.status, retry.verdict(), retry.text().as_str()),
+            (201, Some("replayed"), "made")
+        );
+    });
+}
+
+#[test]
+fn a_retry_that_meets_the_resolver_waits_for_it() {
+    // L1, U3
+    tests::run(async {
+        let session = gateway().await;
+        let (client, _tenant) = session.fresh_tenant();
+        let gate = key("gate");
+        let plan = Plan::cut(Cut::BeforeEffect).then(Plan::gate(&gate));
+        let sent = client.post("/v1/resumed").key(&key("meets"));
+        let operation = unheard(&sent, &plan).await.operation();
+        eventually("the object sends it", RESOLVED, || async {
+            (session.origin.seen_of(&operation).len() == 2).then_some(())
+        })
+        .await;
+        let retry = sent.start();
+        session.origin.open(&gate);
+        let answer = retry.answer().await;
+        assert_eq!(
+            (answer.status, answer.verdict()),
+            (201, Some("replayed")),
+            "{}",
+            answer.text()
+        );
+        assert_eq!(session.origin.seen_of(&operation).len(), 2);
+
+        let asked = client.post("/v1/probed").key(&key("meets"));
+        let operation = unheard(&asked, &Plan::cut(Cut::AfterEffect))
+            .await
+            .operation();
+        let question = key("gate");
+        let made = Plan {
+            gate: Some(question.clone()),
+            ..Plan::refuse(200)
+        };
+        session
+            .origin
+            .answer_probes(&operation, made.with_header("Oncegate-Outcome", "final"));
+        session.origin.probed(&operation).await;
+        let retry = asked.start();
+        session.origin.open(&question);
+        let answer = retry.answer().await;
+        assert_eq!(
+            (answer.status, answer.verdict()),
+            (200, Some("replayed")),
+            "{}",
+            answer.text()
+        );
+        assert_eq!(session.origin.probes_of(&operation).len(), 1);
+    });
+}
+
+#[test]
+fn an_idle_object_wakes_for_what_is_due_and_stays_for_a_slow_origin() {
+    // U5: an object without requests is put to sleep after ten seconds; no request comes here meanwhile.
+    tests::run(async {
+        let session = gateway().await;
+        let (client, _tenant) = session.fresh_tenant();
+        let plan = Plan::cut(Cut::BeforeEffect).then(Plan::delay_ms(12_000));
+        let call = client.post("/v1/slow").key(&key("slow"));
+        let operation = unheard(&call, &plan).await.operation();
+        let within = Duration::from_secs(50);
+        eventually("the origin has done it", within, || async {
+            (session.origin.effects_of_operation(&operation) == 1).then_some(())
+        })
+        .await;
+        resolved(&client, &operation).await;
+        assert_eq!(session.origin.seen_of(&operation).len(), 2);
+        assert_eq!(call.send().await.verdict(), Some("replayed"));
+    });
+}
+
 // An unknown outcome of an object whose alarm the platform has given up: nothing happens to it by itself.
 async fn forsaken(session: &Session, client: &Client, tenant: &str) -> (Call, String) {
     let call = client.post("/v1/resumed").key(&key("alarm"));
@@ -424,12 +550,7 @@ fn a_lost_alarm_is_set_again_by_the_crons_tick() {
         let session = gateway().await;
         let (client, tenant) = session.fresh_tenant();
         let (call, operation) = forsaken(session, &client, &tenant).await;
-        let ticked = session
-            .http()
-            .get("/cdn-cgi/handler/scheduled?cron=*+*+*+*+*")
-            .send()
-            .await;
-        assert_eq!((ticked.status, ticked.text().as_str()), (200, "ok"));
+        session.tick().await;
         eventually("the object sends it by itself", RESOLVED, || async {
             (session.origin.seen_of(&operation).len() == 2).then_some(())
         })

@@ -20,11 +20,11 @@ use tokio::sync::OnceCell;
 const EACH: usize = 24;
 /// Of a hundred operations with an unknown outcome, so many are settled on a probe route by one retry each.
 const SETTLED_MIN: usize = 99;
-const LEASE: Duration = Duration::from_secs(4);
+const LEASE: Duration = Duration::from_secs(7);
 
 async fn gateway() -> &'static Session {
     static SESSION: OnceCell<Session> = OnceCell::const_new();
-    let spans = "timeout = \"2s\"\nlease = \"4s\"";
+    let spans = "timeout = \"5s\"\nlease = \"7s\"";
     let probe = format!(
         "{spans}\non_unknown = \"probe\"\nprobe = {{ path = \"/by-operation/{{operation}}\" }}"
     );
@@ -104,10 +104,11 @@ fn unknown_classes() -> Vec<Class> {
         ),
         class("inside a chunk", &chunks, chunked_head + 1..last_chunk),
         class("before the last chunk", &chunks, last_chunk..last_chunk + 1),
+        // RFC 9112 8: with the last chunk's line the body is whole, and what may follow says nothing of it.
         class(
-            "inside the last chunk",
+            "inside the last chunk's line",
             &chunks,
-            last_chunk + 1..chunked_whole,
+            last_chunk + 1..last_chunk + b"0\r\n".len(),
         ),
         class(
             "before an empty body's head ends",
@@ -127,13 +128,15 @@ fn whole_classes() -> Vec<Class> {
         ),
         ("after a status that has none", Plan::status(204)),
     ];
-    let whole = |(name, plan)| {
+    let whole = |(name, plan): (_, Plan)| {
         let answer = Origin::answer_to(&plan);
         let length = answer.head.len() + answer.body.len();
+        // The empty trailer behind the last chunk is no part of the body.
+        let first = if plan.chunked { length - 2 } else { length };
         Class {
             name,
             plan,
-            bytes: length..length + 1,
+            bytes: first..length + 1,
         }
     };
     rows.into_iter().map(whole).collect()
@@ -162,7 +165,7 @@ fn wherever_the_line_is_cut_the_outcome_is_unknown_and_nothing_else() {
         for class in unknown_classes() {
             let name = class.name;
             for (call, answer) in sent("/v1/parked", &class).await {
-                assert_eq!(answer.status, 503, "{name}: {}", answer.text());
+                assert_eq!(answer.status, 503, "{name}: {:.300}", answer.text());
                 answer.assert_problem(503, "outcome_unknown", "same-key");
                 assert_eq!(
                     answer.verdict(),
@@ -216,36 +219,29 @@ fn an_origin_that_is_asked_settles_nearly_all_of_them_without_a_person() {
     // U3
     tests::run(async {
         let session = gateway().await;
-        let (mut unknown, mut settled, mut ran_again) = (0, 0, 0);
+        let mut lost = Vec::new();
         for class in unknown_classes() {
-            let lost = sent("/v1/probed", &class).await;
-            let began = Instant::now();
-            eventually("the leases are over", LEASE * 3, || async {
-                (began.elapsed() > LEASE).then_some(())
-            })
-            .await;
-            let retries = lost.into_iter().map(|(call, answer)| async move {
-                answer.assert_problem(503, "outcome_unknown", "same-key");
-                (call.send_until_heard().await, answer)
-            });
-            for (retry, answer) in at_once(retries).await {
-                unknown += 1;
-                if (retry.status, retry.verdict()) == (201, Some("replayed")) {
-                    settled += 1;
-                } else {
-                    println!("{}: {} {}", class.name, retry.status, retry.text());
-                }
-                ran_again += usize::from(session.origin.seen_of(&answer.operation()).len() != 1);
-                assert_eq!(
-                    session.origin.effects_of(answer.number),
-                    1,
-                    "{}",
-                    class.name
-                );
+            lost.extend(sent("/v1/probed", &class).await);
+        }
+        let began = Instant::now();
+        eventually("the leases are over", LEASE * 3, || async {
+            (began.elapsed() > LEASE).then_some(())
+        })
+        .await;
+        let (unknown, mut settled) = (lost.len(), 0);
+        for (call, answer) in lost {
+            answer.assert_problem(503, "outcome_unknown", "same-key");
+            let retry = call.send().await;
+            if (retry.status, retry.verdict()) == (201, Some("replayed")) {
+                settled += 1;
+            } else {
+                println!("{} {}", retry.status, retry.text());
             }
+            let ran = session.origin.seen_of(&answer.operation()).len();
+            assert_eq!(ran, 1, "what was done is not done again");
+            assert_eq!(session.origin.effects_of(answer.number), 1);
         }
         println!("{settled} of {unknown} settled by one retry each");
-        assert_eq!(ran_again, 0, "what was done is not done again");
         assert!(
             settled * 100 >= unknown * SETTLED_MIN,
             "{settled} of {unknown}"

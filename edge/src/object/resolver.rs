@@ -80,7 +80,6 @@ impl Inside {
         self.on_their_way.set(self.on_their_way.get() + 1);
         let carried_out = async move {
             let done = inside.carry_out(&key, token, pursue).await;
-            let done = done.and_then(|()| inside.note_given_up(&key, clock::now()));
             inside
                 .on_their_way
                 .set(inside.on_their_way.get().saturating_sub(1));
@@ -195,19 +194,6 @@ impl Inside {
                         processor.refer(key, token, &reference, now)?;
                     }
                 }
-            }
-            Ok(())
-        })
-    }
-
-    /// After the last try nothing happens to the record by itself any more: that is counted, and said once (U5).
-    fn note_given_up(&self, key: &OperationKey, now: Timestamp) -> Result<(), SqlError> {
-        self.with_ledger(now, |ledger| {
-            let digest = KeyDigest::of(key);
-            let found = ledger.find(&digest, now)?;
-            if found.is_some_and(|(_, record)| record.is_left_alone()) {
-                ledger.processor().sums_mut().resolver_gave_up += 1;
-                event(Level::Warn, "needs_a_person", &[("key", &digest)]);
             }
             Ok(())
         })
