@@ -3,12 +3,12 @@
 //! Not here: asking again (`live`) and leading to the login (`live`, too): this reports.
 
 use gloo_net::http::{Request, RequestBuilder};
-use serde::de::DeserializeOwned;
-use shared::json;
-use shared::wire::{Login, ProblemDocument, Session};
+use shared::wire::{Login, ProblemDocument, Session, Settlements, SettlementsDone};
 use web_sys::{AbortSignal, RequestCache};
 
-use crate::view::filter::{OperationFilter, OverviewFilter};
+use crate::browser;
+use crate::forms::{self, Form};
+use crate::view::filter::{AuditFilter, OperationFilter, OverviewFilter, UnknownFilter};
 use crate::view::link;
 
 const LOGIN: &str = "/_oncegate/operator/login";
@@ -16,6 +16,9 @@ const LOGOUT: &str = "/_oncegate/operator/logout";
 const SESSION: &str = "/_oncegate/operator/session";
 const OVERVIEW: &str = "/_oncegate/operator/overview";
 const OPERATIONS: &str = "/_oncegate/operator/operations";
+const UNKNOWN: &str = "/_oncegate/operator/unknown";
+const SETTLEMENTS: &str = "/_oncegate/operator/settlements";
+const AUDIT: &str = "/_oncegate/operator/audit";
 
 /// Says that a state change comes from the dashboard: no other site's form can set it (X3).
 const OPERATOR_HEADER: (&str, &str) = ("Oncegate-Operator", "1");
@@ -105,6 +108,16 @@ pub(crate) fn operation(id: &str) -> String {
     format!("{OPERATIONS}/{}", link::encode(id))
 }
 
+/// The address of the unknown outcomes.
+pub(crate) fn unknown(filter: &UnknownFilter) -> String {
+    filter.ask(UNKNOWN)
+}
+
+/// The address of a page of the audit log.
+pub(crate) fn audit(filter: &AuditFilter) -> String {
+    filter.ask(AUDIT)
+}
+
 /// An answer before it is read.
 pub(crate) struct Answer {
     status: u16,
@@ -113,11 +126,14 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// Reads it as what the address is known to answer with.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        json::read(self.text.as_bytes()).map_err(|error| Failure::Unreadable {
-            status: self.status,
-            why: error.to_string(),
-        })
+    pub(crate) fn read<T: Form>(&self) -> Result<T, Failure> {
+        let value = browser::parse(&self.text).ok_or_else(|| "not JSON".to_owned());
+        value
+            .and_then(forms::read)
+            .map_err(|why| Failure::Unreadable {
+                status: self.status,
+                why,
+            })
     }
 }
 
@@ -138,25 +154,34 @@ pub(crate) async fn session() -> Result<Session, Failure> {
 
 /// Signs in: the session comes as a cookie that scripts cannot read.
 pub(crate) async fn login(token: String) -> Result<(), Failure> {
-    let body = serde_json::to_string(&Login { token }).map_err(|error| Failure::Unreadable {
-        status: 0,
-        why: error.to_string(),
-    })?;
-    post(LOGIN, body).await
+    post(LOGIN, written(serde_json::to_string(&Login { token }))?)
+        .await
+        .map(drop)
 }
 
 /// Ends the session.
 pub(crate) async fn logout() -> Result<(), Failure> {
-    post(LOGOUT, "{}".to_owned()).await
+    post(LOGOUT, "{}".to_owned()).await.map(drop)
 }
 
-async fn post(address: &str, body: String) -> Result<(), Failure> {
+/// Settles unknown outcomes, or says what settling them would do (U6).
+pub(crate) async fn settle(asked: &Settlements) -> Result<SettlementsDone, Failure> {
+    post(SETTLEMENTS, written(serde_json::to_string(asked))?)
+        .await?
+        .read()
+}
+
+fn written(body: serde_json::Result<String>) -> Result<String, Failure> {
+    body.map_err(|_never| Failure::Offline("the request could not be written".to_owned()))
+}
+
+async fn post(address: &str, body: String) -> Result<Answer, Failure> {
     let (name, value) = OPERATOR_HEADER;
     let request = bounded(Request::post(address))
         .header("Content-Type", "application/json")
         .header(name, value)
         .body(body);
-    send(request).await.map(drop)
+    send(request).await
 }
 
 fn bounded(request: RequestBuilder) -> RequestBuilder {
@@ -176,7 +201,8 @@ async fn send(request: Result<Request, gloo_net::Error>) -> Result<Answer, Failu
     if ok {
         return Ok(Answer { status, text });
     }
-    let problem: Option<Box<ProblemDocument>> = json::read(text.as_bytes()).ok();
+    let problem = browser::parse(&text).and_then(|value| forms::read(value).ok());
+    let problem: Option<Box<ProblemDocument>> = problem.map(Box::new);
     Err(match (status, problem) {
         (UNAUTHORIZED, problem) => Failure::SignedOut(problem),
         (_, Some(problem)) => Failure::Problem(problem),

@@ -6,21 +6,25 @@ use leptos::task::spawn_local;
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use leptos_router::{NavigateOptions, path};
-use shared::wire::Role;
+use shared::wire::{Overview, Role};
 
+use crate::api::Failure;
 use crate::components::header::Header;
+use crate::kept::Kept;
 use crate::live::Clock;
+use crate::pages::audit::AuditPage;
 use crate::pages::login::LoginPage;
 use crate::pages::not_found::NotFoundPage;
 use crate::pages::operation::OperationPage;
 use crate::pages::operations::OperationsPage;
 use crate::pages::overview::OverviewPage;
-use crate::view::filter::OperationFilter;
+use crate::pages::unknown::UnknownPage;
+use crate::view::filter::{OperationFilter, OverviewFilter};
 use crate::view::link;
 use crate::{api, browser};
 
 /// The element that holds a page; the skip link and every change of page put the focus there.
-const MAIN: &str = "main";
+pub(crate) const MAIN: &str = "main";
 /// The search field, on every page.
 pub(crate) const SEARCH: &str = "search";
 
@@ -31,6 +35,48 @@ pub(crate) struct Names {
     pub(crate) routes: Vec<String>,
     /// All tenants ever seen.
     pub(crate) tenants: Vec<String>,
+}
+
+/// The names to filter by: from the overview if it was open before, else asked for once.
+pub(crate) fn names_to_choose() -> Signal<Names> {
+    let names: RwSignal<Option<Names>> = expect_context();
+    if names.with_untracked(Option::is_none) {
+        spawn_local(async move {
+            // Without an answer the filters offer what the address names; the page says what is wrong.
+            if let Ok(overview) = ask_overview().await {
+                let known = Names {
+                    routes: overview.routes,
+                    tenants: overview.tenants,
+                };
+                names.try_set(Some(known));
+            }
+        });
+    }
+    Signal::derive(move || names.get().unwrap_or_default())
+}
+
+async fn ask_overview() -> Result<Overview, Failure> {
+    api::get(api::overview(&OverviewFilter::default()))
+        .await?
+        .read()
+}
+
+/// What the session may do, once known.
+pub(crate) fn use_role() -> RwSignal<Option<Role>> {
+    expect_context()
+}
+
+/// Goes to another address of the same page, which stays where it is scrolled to.
+pub(crate) fn use_go() -> Callback<String> {
+    let navigate = use_navigate();
+    Callback::new(move |href: String| {
+        let options = NavigateOptions {
+            resolve: false,
+            scroll: false,
+            ..NavigateOptions::default()
+        };
+        navigate(&href, options);
+    })
 }
 
 /// What screen readers are told of changes that nobody asked for.
@@ -49,6 +95,7 @@ impl Announcer {
 pub(crate) fn App() -> impl IntoView {
     Clock::provide();
     provide_context(RwSignal::new(None::<Names>));
+    provide_context(RwSignal::new(None::<Role>));
     let announced = RwSignal::new(String::new());
     provide_context(Announcer(announced));
     view! {
@@ -83,6 +130,8 @@ fn Frame() -> impl IntoView {
                 <Route path=path!("/login") view=LoginPage/>
                 <Route path=path!("/operations") view=OperationsPage/>
                 <Route path=path!("/operations/:id") view=OperationPage/>
+                <Route path=path!("/unknown") view=UnknownPage/>
+                <Route path=path!("/audit") view=AuditPage/>
             </FlatRoutes>
         </main>
     }
@@ -91,10 +140,13 @@ fn Frame() -> impl IntoView {
 /// The header with what it does: search, sign out, and the `/` key.
 #[component]
 fn Top() -> impl IntoView {
-    let role = RwSignal::new(None::<Role>);
+    let role = use_role();
+    role.set(None);
+    let who = RwSignal::new(String::new());
     spawn_local(async move {
         // Without an answer the header shows no role; the page below says what is wrong.
         if let Ok(session) = api::session().await {
+            who.try_set(session.name);
             role.try_set(Some(session.role));
         }
     });
@@ -103,7 +155,7 @@ fn Top() -> impl IntoView {
     let query = use_query_map();
     let go = use_navigate();
     let listing = Memo::new(move |_| pathname.with(|path| path == link::OPERATIONS));
-    let filter = Memo::new(move |_| {
+    let filter = Kept::new(move |_| {
         if listing.get() {
             query.with(|query| OperationFilter::read(|name| query.get(name)))
         } else {
@@ -151,5 +203,5 @@ fn Top() -> impl IntoView {
     });
     on_cleanup(move || shortcut.remove());
     let q = Signal::derive(move || filter.get().q);
-    view! { <Header pathname role q listing=listing.into() search sign_out/> }
+    view! { <Header pathname role who q listing=listing.into() search sign_out/> }
 }

@@ -1,11 +1,14 @@
-//! What is asked of the browser besides fetching: its clock, the address, the theme, focus.
+//! What is asked of the browser besides fetching: its clock, its parser, the address, the theme, focus.
 //!
 //! Every call gives a sensible default where a browser refuses: a closed storage is no reason not to show numbers.
 
+use js_sys::{Array, JSON, Object};
 use leptos::prelude::{document, window};
 use shared::time::Timestamp;
-use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, HtmlInputElement, VisibilityState};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, HtmlDialogElement, HtmlElement, HtmlInputElement, VisibilityState};
+
+use crate::forms::Json;
 
 /// Where the choice of theme is kept; `boot.js` reads it before the first paint.
 const THEME_KEY: &str = "oncegate-theme";
@@ -100,6 +103,35 @@ pub(crate) fn take_token() -> Option<String> {
     Some(token)
 }
 
+/// Parses JSON; nothing when it is none.
+pub(crate) fn parse(text: &str) -> Option<Json> {
+    JSON::parse(text).ok().as_ref().map(json)
+}
+
+fn json(value: &JsValue) -> Json {
+    if let Some(text) = value.as_string() {
+        Json::Text(text)
+    } else if let Some(number) = value.as_f64() {
+        Json::Number(number)
+    } else if let Some(truth) = value.as_bool() {
+        Json::Truth(truth)
+    } else if let Some(items) = value.dyn_ref::<Array>() {
+        Json::List(items.iter().map(|item| json(&item)).collect())
+    } else if let Some(object) = value.dyn_ref::<Object>() {
+        let members = Object::entries(object);
+        let member = |pair: JsValue| {
+            let pair: Array = pair.unchecked_into();
+            (
+                pair.get(0).as_string().unwrap_or_default(),
+                json(&pair.get(1)),
+            )
+        };
+        Json::Object(members.iter().map(member).collect())
+    } else {
+        Json::Null
+    }
+}
+
 /// Names the browser's tab.
 pub(crate) fn set_title(title: &str) {
     document().set_title(title);
@@ -111,6 +143,36 @@ pub(crate) fn focus(id: &str) {
     if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         let _ = element.focus();
     }
+}
+
+/// Whether the focus is nowhere, or within a dialog that has just been closed.
+pub(crate) fn has_lost_focus() -> bool {
+    document()
+        .active_element()
+        .and_then(|element| element.closest("body, dialog").ok().flatten())
+        .is_none_or(|around| around.tag_name() == "DIALOG" || has_focus(&around))
+}
+
+fn has_focus(element: &Element) -> bool {
+    document().active_element().as_ref() == Some(element)
+}
+
+/// Shows the dialog with this id above all else; the rest of the page rests until it is closed.
+pub(crate) fn show_dialog(id: &str) {
+    if let Some(dialog) = dialog(id) {
+        let _ = dialog.show_modal();
+    }
+}
+
+/// Closes the dialog with this id; the focus goes back to where it was.
+pub(crate) fn close_dialog(id: &str) {
+    if let Some(dialog) = dialog(id) {
+        dialog.close();
+    }
+}
+
+fn dialog(id: &str) -> Option<HtmlDialogElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
 }
 
 /// Selects the text of the field with this id.

@@ -1,6 +1,6 @@
 //! What operators see of Oncegate, rendered in the browser from the gateway's JSON.
 //!
-//! `app` has routes and layout, `api` is the only fetcher, `live` asks again and again, `browser` is the rest of what is
+//! `app` has routes and layout, `api` is the only fetcher, `forms` reads what it fetched, `live` asks again and again, `browser` is the rest of what is
 //! asked of the browser; `pages` fetch, `components` show, `view` computes. The state of a page lies in its address.
 //!
 //! Not here: any decision about operations. The gateway makes them; this shows them.
@@ -22,6 +22,8 @@ mod api;
 mod app;
 mod browser;
 mod components;
+mod forms;
+mod kept;
 mod live;
 mod pages;
 mod view;

@@ -4,6 +4,8 @@
 //! answer to a question that is no longer asked is dropped. What does not depend on the answer's type is in `Poll`, so
 //! that the browser downloads it once.
 
+use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +14,12 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use serde::de::DeserializeOwned;
 use shared::time::{Millis, Timestamp};
 
 use crate::api::{self, Answer, Failure};
 use crate::browser;
+use crate::forms::Form;
+use crate::kept::Kept;
 use crate::view::link;
 
 /// Between an answer and the next question.
@@ -63,7 +66,14 @@ pub(crate) trait Dated {
 }
 
 /// The latest good answer; there is one once the poll is ready, and from then on.
-pub(crate) struct Latest<T: 'static>(RwSignal<Option<T>>);
+///
+/// What it is lies behind a pointer, so that the browser downloads the asking once and not once for each form.
+pub(crate) struct Latest<T: 'static> {
+    shown: RwSignal<Option<Shown>>,
+    of: PhantomData<fn() -> T>,
+}
+
+type Shown = Arc<dyn Any + Send + Sync>;
 
 impl<T: 'static> Clone for Latest<T> {
     fn clone(&self) -> Self {
@@ -76,24 +86,33 @@ impl<T: 'static> Copy for Latest<T> {}
 impl<T: Send + Sync + 'static> Latest<T> {
     /// A part of it; the default of nothing before the first answer.
     pub(crate) fn with<U: Default>(self, pick: impl FnOnce(&T) -> U) -> U {
-        self.0
-            .with(|latest| latest.as_ref().map(pick).unwrap_or_default())
+        let shown = self.shown.get();
+        let shown = shown.as_ref().and_then(|shown| shown.downcast_ref());
+        shown.map(pick).unwrap_or_default()
     }
 }
 
 /// Asks `address`, now and whenever it changes, and again and again while the page can be seen.
-pub(crate) fn use_live<T>(address: Memo<String>) -> (Poll, Latest<T>)
+pub(crate) fn use_live<T>(address: Kept<String>) -> (Poll, Latest<T>)
 where
-    T: DeserializeOwned + Dated + Send + Sync + 'static,
+    T: Form + Dated + Send + Sync + 'static,
 {
-    let latest = RwSignal::new(None::<T>);
-    let take = move |answer: &Answer| {
-        let read: T = answer.read()?;
-        let now = read.gateway_now();
-        latest.set(Some(read));
-        Ok(now)
+    let shown = RwSignal::new(None);
+    let latest = Latest {
+        shown,
+        of: PhantomData,
     };
-    (Poll::start(address, Arc::new(take)), Latest(latest))
+    (Poll::start(address, shown, take::<T>), latest)
+}
+
+/// Reads an answer, and says what time the gateway told.
+fn take<T>(answer: &Answer) -> Result<(Shown, Option<Timestamp>), Failure>
+where
+    T: Form + Dated + Send + Sync + 'static,
+{
+    let read: T = answer.read()?;
+    let now = read.gateway_now();
+    Ok((Arc::new(read), now))
 }
 
 /// Leads to the login, and back here afterwards.
@@ -109,17 +128,17 @@ pub(crate) fn use_sign_in() -> Arc<dyn Fn() + Send + Sync> {
     })
 }
 
-/// Keeps an answer, and says what time the gateway told.
-type Take = Arc<dyn Fn(&Answer) -> Result<Option<Timestamp>, Failure> + Send + Sync>;
+type Take = fn(&Answer) -> Result<(Shown, Option<Timestamp>), Failure>;
 
 /// The asking, whatever is asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Poll {
-    address: Memo<String>,
+    address: Kept<String>,
     answered: RwSignal<Option<Answered>>,
     failure: RwSignal<Option<Failure>>,
     clock: Clock,
-    take: StoredValue<Take>,
+    shown: RwSignal<Option<Shown>>,
+    take: Take,
     round: StoredValue<Round>,
     sign_in: StoredValue<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -143,13 +162,14 @@ struct Round {
 }
 
 impl Poll {
-    fn start(address: Memo<String>, take: Take) -> Self {
+    fn start(address: Kept<String>, shown: RwSignal<Option<Shown>>, take: Take) -> Self {
         let poll = Self {
             address,
             answered: RwSignal::new(None),
             failure: RwSignal::new(None),
             clock: expect_context(),
-            take: StoredValue::new(take),
+            shown,
+            take,
             round: StoredValue::new(Round::default()),
             sign_in: StoredValue::new(use_sign_in()),
         };
@@ -178,8 +198,8 @@ impl Poll {
     }
 
     /// What to draw.
-    pub(crate) fn phase(self) -> Memo<Phase> {
-        Memo::new(move |_| match (self.fits(), self.failure.get()) {
+    pub(crate) fn phase(self) -> Kept<Phase> {
+        Kept::new(move |_| match (self.fits(), self.failure.get()) {
             (Some(true), _) | (Some(false), None) => Phase::Ready,
             (None, None) => Phase::Loading,
             (None | Some(false), Some(failure)) => Phase::Failed(failure),
@@ -223,9 +243,10 @@ impl Poll {
 
     /// Asks now.
     pub(crate) fn ask(self) {
-        let Some(address) = self.address.try_get_untracked() else {
+        if self.round.is_disposed() {
             return;
-        };
+        }
+        let address = self.address.get_untracked();
         self.rest();
         self.round.update_value(|round| round.number += 1);
         let number = self.round.with_value(|round| round.number);
@@ -247,9 +268,10 @@ impl Poll {
     }
 
     fn settle(self, address: String, result: Result<Answer, Failure>) {
-        let taken = result.and_then(|answer| self.take.with_value(|take| take(&answer)));
+        let taken = result.and_then(|answer| (self.take)(&answer));
         match taken {
-            Ok(gateway_now) => {
+            Ok((shown, gateway_now)) => {
+                self.shown.set(Some(shown));
                 self.round.update_value(|round| round.failures = 0);
                 self.answered.set(Some(Answered {
                     address,

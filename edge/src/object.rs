@@ -413,6 +413,13 @@ impl Inside {
         }
     }
 
+    /// The alarm is lost, and was due long ago.
+    #[cfg(feature = "testing")]
+    pub(crate) fn lose_alarm(&self) -> std::result::Result<(), SqlError> {
+        self.alarm.set(Alarm::For(Some(Timestamp::from_millis(0))));
+        self.sql.lose_alarm()
+    }
+
     /// Whether anything was ever kept here. Whoever asks an object that was never used must not make its tables.
     fn is_in_use(&self) -> bool {
         let tables = "SELECT 1 FROM sqlite_master WHERE name = 'meta'";

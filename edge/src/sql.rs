@@ -168,6 +168,14 @@ impl Sql {
             .map_err(|thrown| SqlError::thrown(&thrown))
     }
 
+    /// Takes the alarm away, as if the platform had given it up.
+    #[cfg(feature = "testing")]
+    pub(crate) fn lose_alarm(&self) -> Result<(), SqlError> {
+        let lost = self.storage.delete_alarm();
+        lost.map(|_durable_later| ())
+            .map_err(|thrown| SqlError::thrown(&thrown))
+    }
+
     /// What statements have cost since the object started.
     pub(crate) fn cost(&self) -> Cost {
         self.cost.get()
@@ -303,6 +311,10 @@ extern "C" {
 
     #[wasm_bindgen(method, catch, js_name = getAlarm)]
     fn get_alarm(this: &Storage) -> Result<Promise, JsValue>;
+
+    #[cfg(feature = "testing")]
+    #[wasm_bindgen(method, catch, js_name = deleteAlarm)]
+    fn delete_alarm(this: &Storage) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(method, catch, js_name = setAlarm)]
     fn set_alarm(this: &Storage, at: &Date) -> Result<Promise, JsValue>;

@@ -33,6 +33,7 @@ pub(crate) const HEADER: &str = "oncegate-test";
 
 const ROWS: &str = "/_oncegate/test/rows";
 const ARM: &str = "/_oncegate/test/arm";
+const LOSE_ALARM: &str = "/_oncegate/test/lose-alarm";
 const CLOCKS: &str = "/_oncegate/test/clocks";
 const ALARMS: &str = "/_oncegate/test/alarms";
 const STORE_CONTRACT: &str = "/_oncegate/test/store-contract";
@@ -83,7 +84,7 @@ pub(crate) async fn maybe_twice(attempt: &Attempt<'_>, call: &Call, body: &[u8],
 pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Option<Response> {
     let parameter = |name: &str| inbound.parameter(name);
     let (place, path) = match (inbound.method.as_str(), inbound.path.as_str()) {
-        ("GET", ROWS) => {
+        ("GET", ROWS) | ("POST", LOSE_ALARM) => {
             let place = Place {
                 tenant: TenantId::parse(&parameter("tenant")?).ok()?,
                 route: RouteName::parse(&parameter("route")?).ok()?,
@@ -91,7 +92,8 @@ pub(crate) async fn handle(inbound: &Inbound, site: &Site) -> Option<Response> {
                     .and_then(|shard| shard.parse().ok())
                     .unwrap_or(0),
             };
-            (place, "/rows")
+            let path = inbound.path.strip_prefix("/_oncegate/test");
+            (place, path.unwrap_or_default())
         }
         ("POST", ARM) => {
             failpoints::arm(&parameter("place")?);
@@ -141,6 +143,10 @@ pub(crate) fn in_object(inside: &Inside, path: &str) -> Result<Response> {
                 "alarms_set": cost.alarms_set,
             }))
         }
+        "/lose-alarm" => match inside.lose_alarm() {
+            Ok(()) => Response::from_json(&"lost"),
+            Err(error) => Response::error(error.to_string(), 500),
+        },
         "/store-contract" => match store_contract(inside) {
             Ok(passed) => Response::from_json(&passed),
             Err(failure) => Response::error(failure, 500),

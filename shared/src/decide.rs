@@ -287,12 +287,15 @@ fn claim(floor: AttemptNumber, ask: &Ask, policy: &Policy, now: Timestamp) -> (B
 
 /// A key of which no record is left may be too old to tell whether it was used, or claim to be from the future (K5).
 fn judge_age(minted_at: Timestamp, policy: &Policy, now: Timestamp) -> Option<Begin> {
-    if minted_at > now.plus(KEY_CLOCK_MARGIN) {
+    let Some(retention) = policy.retention().span() else {
+        return (minted_at > now.plus(KEY_CLOCK_MARGIN)).then_some(Begin::FromTheFuture);
+    };
+    // A retention shorter than twice the margin would leave no key young enough, and would end before a key whose clock
+    // is ahead by the margin had an age.
+    let margin = KEY_CLOCK_MARGIN.min(Millis::new(retention.get() / 2));
+    if minted_at > now.plus(margin) {
         return Some(Begin::FromTheFuture);
     }
-    let retention = policy.retention().span()?;
-    // A retention shorter than twice the margin would leave no key young enough.
-    let margin = KEY_CLOCK_MARGIN.min(Millis::new(retention.get() / 2));
     (now.since(minted_at) > retention.saturating_sub(margin)).then_some(Begin::Expired)
 }
 

@@ -671,3 +671,6 @@ pub struct ProblemDocument {
     /// Whether and how to retry: `same-key`, `new-key` or `never`.
     pub retry: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 mod pages;
 mod webdriver;
 
-pub use pages::{Login, Operation, Operations, Overview};
+pub use pages::{Audit, Login, Operation, Operations, Overview, Settling, Unknown};
 
 use crate::repository;
 use serde_json::{Value, json};
@@ -132,6 +132,13 @@ impl Browser {
     /// Clicks the element of this mark as soon as it can be clicked.
     pub async fn click(&self, mark: &str) {
         self.with_element(mark, &[("click", json!({}))]).await;
+    }
+
+    /// Clicks the element of this mark whose attribute reads so; or what of another mark lies within it.
+    pub async fn click_that(&self, mark: &str, attribute: &str, value: &str, within: Option<&str>) {
+        let within = within.map(selector).unwrap_or_default();
+        let css = format!("{}[{attribute}=\"{value}\"] {within}", selector(mark));
+        self.with_css(css.trim(), &[("click", json!({}))]).await;
     }
 
     /// Types into the field of this mark, in place of what it holds.

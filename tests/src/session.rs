@@ -26,6 +26,7 @@ pub struct Session {
     config: PathBuf,
     port: u16,
     log_level: &'static str,
+    flags: &'static [&'static str],
     process: Mutex<Option<Group>>,
     tenants_taken: AtomicUsize,
 }
@@ -52,13 +53,14 @@ impl Session {
             Ok(config) => config,
             Err(error) => panic!("{error}"),
         };
-        let (process, log_level) = (Mutex::new(None), settings.log_level);
+        let (process, log_level, flags) = (Mutex::new(None), settings.log_level, settings.flags);
         let session = Self {
             origin,
             folder,
             config,
             port,
             log_level,
+            flags,
             process,
             tenants_taken: AtomicUsize::new(0),
         };
@@ -88,7 +90,7 @@ impl Session {
     /// As [`Session::start`].
     pub async fn restart(&self) {
         self.kill().await;
-        let mut group = match wrangler(&self.config, &self.folder, self.port, self.log_level) {
+        let mut group = match self.wrangler() {
             Ok(group) => group,
             Err(error) => {
                 panic!("failed to start wrangler: {error}; `cargo xtask setup` installs it")
@@ -112,6 +114,12 @@ impl Session {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(group);
+    }
+
+    /// The cron ticks, in a session that was started [`Settings::ticking`].
+    pub async fn tick(&self) {
+        let ticked = self.http().get("/__scheduled?cron=*+*+*+*+*").send().await;
+        assert_eq!(ticked.status, 200, "{}", ticked.text());
     }
 
     async fn ready(&self) {
@@ -212,44 +220,45 @@ impl Session {
             .unwrap_or_default()
     }
 
+    // Starts `wrangler dev` over the state in the session's folder.
+    fn wrangler(&self) -> std::io::Result<Group> {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.join("wrangler.log"))?;
+        let port = self.port.to_string();
+        let state = self.folder.join("state");
+        let arguments = [
+            "dev".as_ref(),
+            "--config".as_ref(),
+            self.config.as_os_str(),
+            "--ip".as_ref(),
+            "127.0.0.1".as_ref(),
+            "--port".as_ref(),
+            port.as_ref(),
+            "--inspector-port".as_ref(),
+            "0".as_ref(),
+            "--persist-to".as_ref(),
+            state.as_os_str(),
+            "--log-level".as_ref(),
+            self.log_level.as_ref(),
+            "--show-interactive-dev-session=false".as_ref(),
+        ];
+        let flags = self.flags.iter().map(AsRef::as_ref);
+        Group::start(
+            &repository().join("node_modules/.bin/wrangler"),
+            arguments.into_iter().chain(flags),
+            &QUIET,
+            &self.folder,
+            &log,
+        )
+    }
+
     fn log_tail(&self) -> String {
         let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(60)..].join("\n")
     }
-}
-
-/// Starts `wrangler dev` on a configuration, over the state in `folder`.
-fn wrangler(config: &Path, folder: &Path, port: u16, log_level: &str) -> std::io::Result<Group> {
-    let log = File::options()
-        .create(true)
-        .append(true)
-        .open(folder.join("wrangler.log"))?;
-    let port = port.to_string();
-    let state = folder.join("state");
-    let arguments = [
-        "dev".as_ref(),
-        "--config".as_ref(),
-        config.as_os_str(),
-        "--ip".as_ref(),
-        "127.0.0.1".as_ref(),
-        "--port".as_ref(),
-        port.as_ref(),
-        "--inspector-port".as_ref(),
-        "0".as_ref(),
-        "--persist-to".as_ref(),
-        state.as_os_str(),
-        "--log-level".as_ref(),
-        log_level.as_ref(),
-        "--show-interactive-dev-session=false".as_ref(),
-    ];
-    Group::start(
-        &repository().join("node_modules/.bin/wrangler"),
-        arguments,
-        &QUIET,
-        folder,
-        &log,
-    )
 }
 
 /// Keeps wrangler from speaking to anyone but us.

@@ -32,6 +32,7 @@ pub struct Settings {
     pub(crate) name: String,
     pub(crate) build: Build,
     pub(crate) log_level: &'static str,
+    pub(crate) flags: &'static [&'static str],
     /// The folder of the Worker's `wrangler.toml`, in the repository.
     source: &'static str,
     routes: BTreeMap<String, String>,
@@ -47,6 +48,7 @@ impl Settings {
             name: name.to_owned(),
             build: Build::Testing,
             log_level: "log",
+            flags: &[],
             source: "",
             routes: BTreeMap::new(),
             vars: BTreeMap::new(),
@@ -108,6 +110,14 @@ impl Settings {
     #[must_use]
     pub fn quiet(mut self) -> Self {
         self.log_level = "warn";
+        self
+    }
+
+    /// Has the cron tick when [`crate::session::Session::tick`] says so. The platform's own address for that cannot reach a
+    /// Worker with assets (wrangler 4.86: "could not serialize ScheduledController"), so wrangler wraps the Worker.
+    #[must_use]
+    pub fn ticking(mut self) -> Self {
+        self.flags = &["--test-scheduled"];
         self
     }
 

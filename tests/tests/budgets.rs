@@ -15,6 +15,9 @@ use tokio::sync::OnceCell;
 /// Operations in each measurement: one row too many for each shows however the counts are saved.
 const OPERATIONS: u64 = 20;
 
+// The request is kept with the claim, for the resolver to send (U5).
+const RESUMED: &str = "retention = \"1s\"\non_unknown = \"resume\"\norigin_dedupes = true\ntimeout = \"1s\"\nlease = \"3s\"\nresolve_after = \"1s\"";
+
 async fn gateway() -> &'static Session {
     static SESSION: OnceCell<Session> = OnceCell::const_new();
     SESSION
@@ -23,7 +26,8 @@ async fn gateway() -> &'static Session {
                 Settings::new("budgets")
                     .route("orders", &api_route("/v1/orders", ""))
                     .route("hasty", &api_route("/v1/hasty", "wait = \"0s\""))
-                    .route("brief", &api_route("/v1/brief", "retention = \"1s\"")),
+                    .route("brief", &api_route("/v1/brief", "retention = \"1s\""))
+                    .route("resumed", &api_route("/v1/resumed", RESUMED)),
             )
         })
         .await
@@ -75,37 +79,84 @@ impl<'a> Meter<'a> {
 
 #[test]
 fn an_operation_writes_at_most_four_rows_in_its_whole_life() {
+    tests::run(check_whole_lives("brief"));
+}
+
+#[test]
+fn an_operation_whose_request_is_kept_writes_no_more_rows() {
+    // U5
+    tests::run(check_whole_lives("resumed"));
+}
+
+async fn check_whole_lives(route: &'static str) {
+    let meter = Meter::new(gateway().await, route);
+    meter.warm().await;
+    let before = meter.rows().await;
+    let names: Vec<String> = (0..OPERATIONS).map(|_| key("brief")).collect();
+    for name in &names {
+        meter.call(name).send().await.assert_created();
+    }
+    let kept = meter.rows().await - before;
+    assert!(
+        kept <= 4 * OPERATIONS,
+        "claim and completion of {OPERATIONS} operations wrote {kept} rows"
+    );
+    assert!(
+        kept >= 2 * OPERATIONS,
+        "the meter is off: {kept} rows for {OPERATIONS} operations"
+    );
+    // Pruning is an alarm's work: after it, a key is free again, and nothing more is written.
+    eventually("the alarm prunes", Duration::from_secs(30), || async {
+        let tracked = meter.read().await["tracked"].as_u64();
+        match tracked {
+            Some(tracked) => (tracked == 0).then_some(()),
+            None => (meter.rows().await - before > kept).then_some(()),
+        }
+    })
+    .await;
+    let life = meter.rows().await - before;
+    // The warm-up's record is pruned with them.
+    assert!(
+        life <= 4 * (OPERATIONS + 1),
+        "{OPERATIONS} whole lives wrote {life} rows"
+    );
+}
+
+#[test]
+fn an_unknown_outcome_that_the_resolver_settles_adds_two_rows() {
+    // U5: claim, unknown, claim by the resolver, completion and pruning
     tests::run(async {
-        let meter = Meter::new(gateway().await, "brief");
+        let meter = Meter::new(gateway().await, "resumed");
         meter.warm().await;
         let before = meter.rows().await;
-        let names: Vec<String> = (0..OPERATIONS).map(|_| key("brief")).collect();
-        for name in &names {
-            meter.call(name).send().await.assert_created();
-        }
-        let kept = meter.rows().await - before;
-        assert!(
-            kept <= 4 * OPERATIONS,
-            "claim and completion of {OPERATIONS} operations wrote {kept} rows"
-        );
-        assert!(
-            kept >= 2 * OPERATIONS,
-            "the meter is off: {kept} rows for {OPERATIONS} operations"
-        );
-        // Pruning is an alarm's work: after it, a key is free again, and nothing more is written.
-        eventually("the alarm prunes", Duration::from_secs(30), || async {
-            let tracked = meter.read().await["tracked"].as_u64();
-            match tracked {
-                Some(tracked) => (tracked == 0).then_some(()),
-                None => (meter.rows().await - before > kept).then_some(()),
-            }
-        })
+        let plan = Plan::cut(Cut::BeforeEffect).then(Plan::default());
+        let call = meter.call(&key("resumed")).plan(&plan);
+        let found = call.send().await;
+        found.assert_problem(503, "outcome_unknown", "same-key");
+        let path = format!("/_oncegate/operations/{}", found.operation());
+        eventually(
+            "the record is settled and pruned",
+            Duration::from_secs(40),
+            || async {
+                let is_gone = meter.client.get(&path).send().await.status == 404;
+                let sent = meter.session.origin.seen_of(&found.operation()).len();
+                (is_gone && sent == 2).then_some(())
+            },
+        )
         .await;
-        let life = meter.rows().await - before;
-        // The warm-up's record is pruned with them.
+        let life = eventually(
+            "nothing is written any more",
+            Duration::from_secs(10),
+            || async {
+                let written = meter.rows().await - before;
+                (written >= 6).then_some(written)
+            },
+        )
+        .await;
+        // The warm-up's record is pruned with it.
         assert!(
-            life <= 4 * (OPERATIONS + 1),
-            "{OPERATIONS} whole lives wrote {life} rows"
+            life <= 6 + 2,
+            "a whole life with an unknown outcome wrote {life} rows"
         );
     });
 }

@@ -19,13 +19,17 @@ async fn gateway() -> &'static Session {
     static SESSION: OnceCell<Session> = OnceCell::const_new();
     let brief = "timeout = \"1s\"\nlease = \"3s\"\nmax_lease = \"7s\"";
     let resumed = format!("{brief}\non_unknown = \"resume\"\norigin_dedupes = true");
-    let phased = format!("{brief}\nphases = [\"charged\", \"shipped\"]\noutcome_body_max = \"1KiB\"");
+    let phased =
+        format!("{brief}\nphases = [\"charged\", \"shipped\"]\noutcome_body_max = \"1KiB\"");
     SESSION
         .get_or_init(|| {
             Session::start(
                 Settings::new("callbacks")
                     .route("works", &api_route("/v1/works", brief))
-                    .route("hasty", &api_route("/v1/hasty", &format!("{brief}\nwait = \"0s\"")))
+                    .route(
+                        "hasty",
+                        &api_route("/v1/hasty", &format!("{brief}\nwait = \"0s\"")),
+                    )
                     .route("resumed", &api_route("/v1/resumed", &resumed))
                     .route("phased", &api_route("/v1/phased", &phased)),
             )
@@ -51,14 +55,22 @@ fn assert_superseded(answer: &Answer) {
 
 #[track_caller]
 fn assert_accepted(answer: &Answer) {
-    assert_eq!((answer.status, answer.verdict()), (202, Some("pending")), "{}", answer.text());
+    assert_eq!(
+        (answer.status, answer.verdict()),
+        (202, Some("pending")),
+        "{}",
+        answer.text()
+    );
     let location = format!("/_oncegate/operations/{}", answer.operation());
     assert_eq!(answer.header("location"), Some(location.as_str()));
     assert_eq!(answer.header("retry-after"), Some("1"));
 }
 
 async fn status(client: &Client, operation: &str) -> serde_json::Value {
-    let answer = client.get(&format!("/_oncegate/operations/{operation}")).send().await;
+    let answer = client
+        .get(&format!("/_oncegate/operations/{operation}"))
+        .send()
+        .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
 }
@@ -121,16 +133,29 @@ fn a_caller_that_would_wait_longer_is_told_where_to_ask() {
             assert_eq!(accepted.operation(), attempt.operation);
             let twin = call.send().await;
             twin.assert_problem(409, "in_progress", "same-key");
-            let asked = client.get(accepted.header("location").expect("where to ask")).send().await.json();
+            let asked = client
+                .get(accepted.header("location").expect("where to ask"))
+                .send()
+                .await
+                .json();
             assert_eq!(asked["state"], "in_progress", "{asked}");
             let body: Vec<u8> = (0..=255).rev().collect();
-            let done = attempt.complete(202, "application/octet-stream", body.clone()).await;
+            let done = attempt
+                .complete(202, "application/octet-stream", body.clone())
+                .await;
             assert_eq!(done.status, 204, "{}", done.text());
             let asked = status(&client, &attempt.operation).await;
-            assert_eq!((&asked["state"], &asked["outcome_status"]), (&"completed".into(), &202.into()), "{asked}");
+            assert_eq!(
+                (&asked["state"], &asked["outcome_status"]),
+                (&"completed".into(), &202.into()),
+                "{asked}"
+            );
             assert_eq!(asked["outcome"]["body_bytes"], 256, "{asked}");
             let retry = call.send().await;
-            assert_eq!((retry.status, retry.verdict(), &retry.body), (202, Some("replayed"), &body));
+            assert_eq!(
+                (retry.status, retry.verdict(), &retry.body),
+                (202, Some("replayed"), &body)
+            );
             call.send().await.assert_replay_of(&retry);
         }
     });
@@ -150,7 +175,10 @@ fn a_twin_that_waits_for_the_origin_gets_its_outcome_too() {
             assert_eq!(attempt.extend(LEASE_MS).await.status, 200);
         }
         assert!(!flight.is_answered() && !twin.is_answered(), "both wait on");
-        assert_eq!(attempt.complete(201, "text/plain", "made").await.status, 204);
+        assert_eq!(
+            attempt.complete(201, "text/plain", "made").await.status,
+            204
+        );
         let (answer, twin) = (flight.answer().await, twin.answer().await);
         assert_eq!((answer.status, answer.text().as_str()), (201, "made"));
         assert_eq!((twin.status, twin.text().as_str()), (201, "made"));
@@ -173,7 +201,9 @@ fn an_origin_keeps_its_lease_past_the_first_one_and_not_beyond_the_longest() {
             async move {
                 let extended = attempt.extend(2_000).await;
                 assert_eq!(extended.status, 200, "{}", extended.text());
-                let found = extended.json()["lease_until"].as_u64().expect("milliseconds");
+                let found = extended.json()["lease_until"]
+                    .as_u64()
+                    .expect("milliseconds");
                 let twin = call.send().await;
                 twin.assert_problem(409, "in_progress", "same-key");
                 (found > began + LEASE_MS + 1_500).then_some(())
@@ -183,18 +213,28 @@ fn an_origin_keeps_its_lease_past_the_first_one_and_not_beyond_the_longest() {
         for _ in 0..2 {
             let extended = attempt.extend(60_000).await;
             assert_eq!(extended.status, 200, "{}", extended.text());
-            let found = extended.json()["lease_until"].as_u64().expect("milliseconds");
+            let found = extended.json()["lease_until"]
+                .as_u64()
+                .expect("milliseconds");
             assert!(found >= until, "a lease only grows");
             until = found;
         }
         let span = until - began;
-        assert!((MAX_LEASE_MS..MAX_LEASE_MS + 1_000).contains(&span), "{span} ms in all");
+        assert!(
+            (MAX_LEASE_MS..MAX_LEASE_MS + 1_000).contains(&span),
+            "{span} ms in all"
+        );
         unknown(&client, &attempt.operation).await;
         assert!(now_ms() >= until, "the lease was held to its end");
         assert_superseded(&attempt.extend(1_000).await);
-        call.send().await.assert_problem(409, "outcome_unknown", "same-key");
+        call.send()
+            .await
+            .assert_problem(409, "outcome_unknown", "same-key");
         // L3: nobody took over, so the attempt may still say what came of it.
-        assert_eq!(attempt.complete(201, "text/plain", "made").await.status, 204);
+        assert_eq!(
+            attempt.complete(201, "text/plain", "made").await.status,
+            204
+        );
         assert_eq!(call.send().await.text(), "made");
         assert_eq!(session.origin.seen_of(&attempt.operation).len(), 1);
     });
@@ -209,8 +249,13 @@ fn a_pending_attempt_whose_lease_ends_is_unknown() {
         let (flight, attempt) = pending(session, &call).await;
         assert_accepted(&flight.answer().await);
         unknown(&session.client("acme"), &attempt.operation).await;
-        call.send().await.assert_problem(409, "outcome_unknown", "same-key");
-        let unknown = Desk::open(session).await.unknown("acme", &attempt.operation).await;
+        call.send()
+            .await
+            .assert_problem(409, "outcome_unknown", "same-key");
+        let unknown = Desk::open(session)
+            .await
+            .unknown("acme", &attempt.operation)
+            .await;
         assert_eq!(unknown["last_answer"], "silence", "{unknown}");
         assert_eq!(session.origin.seen_of(&attempt.operation).len(), 1);
     });
@@ -223,11 +268,20 @@ fn a_recovery_point_is_handed_to_the_attempt_that_takes_over() {
         let session = gateway().await;
         let call = call(session, "/v1/resumed");
         let (flight, first) = pending(session, &call).await;
-        first.point().await.assert_problem(404, "not_found", "never");
-        assert_eq!(first.save_point("charged", "{\"charge\":7}").await.status, 204);
+        first
+            .point()
+            .await
+            .assert_problem(404, "not_found", "never");
+        assert_eq!(
+            first.save_point("charged", "{\"charge\":7}").await.status,
+            204
+        );
         assert_eq!(first.save_point("shipped", "\u{fc}\n\0").await.status, 204);
         let point = first.point().await;
-        assert_eq!((point.status, &point.json()["name"], &point.json()["data"]), (200, &"shipped".into(), &"\u{fc}\n\0".into()));
+        assert_eq!(
+            (point.status, &point.json()["name"], &point.json()["data"]),
+            (200, &"shipped".into(), &"\u{fc}\n\0".into())
+        );
         assert_accepted(&flight.answer().await);
         unknown(&session.client("acme"), &first.operation).await;
         let gate = key("gate");
@@ -238,7 +292,11 @@ fn a_recovery_point_is_handed_to_the_attempt_that_takes_over() {
         assert_eq!(taken_over.point().await.json(), point.json());
         assert_superseded(&first.point().await);
         assert_superseded(&first.save_point("lost", "").await);
-        assert_eq!(taken_over.point().await.json(), point.json(), "nothing changed");
+        assert_eq!(
+            taken_over.point().await.json(),
+            point.json(),
+            "nothing changed"
+        );
         session.origin.open(&gate);
         second.answer().await.assert_created();
     });
@@ -254,7 +312,11 @@ fn a_recovery_point_has_a_declared_name_and_a_bounded_size() {
         let refused = attempt.save_point("packed", "").await;
         refused.assert_problem(400, "request_malformed", "never");
         for name in ["\"packed\"", "charged", "shipped"] {
-            assert!(refused.text().contains(&name.replace('"', "\\\"")), "it names {name}: {}", refused.text());
+            assert!(
+                refused.text().contains(&name.replace('"', "\\\"")),
+                "it names {name}: {}",
+                refused.text()
+            );
         }
         assert_eq!(attempt.point().await.status, 404, "nothing was kept");
         let stranger = attempt.with_token(&"5".repeat(32));
@@ -262,17 +324,40 @@ fn a_recovery_point_has_a_declared_name_and_a_bounded_size() {
         assert_eq!(attempt.save_point("charged", "").await.status, 204);
         let (other, attempt) = pending(session, &free).await;
         let data = |length: usize| "\u{1}".repeat(length);
-        assert_eq!(attempt.save_point("most", &data(8 * 1024)).await.status, 204);
-        for (name, length) in [("more", 8 * 1024 + 1), ("", 1), (&"x".repeat(65), 1), ("a b", 1), ("\u{fc}", 1)] {
+        assert_eq!(
+            attempt.save_point("most", &data(8 * 1024)).await.status,
+            204
+        );
+        for (name, length) in [
+            ("more", 8 * 1024 + 1),
+            ("", 1),
+            (&"x".repeat(65), 1),
+            ("a b", 1),
+            ("\u{fc}", 1),
+        ] {
             let refused = attempt.save_point(name, &data(length)).await;
             refused.assert_problem(400, "request_malformed", "never");
         }
         let large = attempt.save_point("much", &data(64 * 1024)).await;
         large.assert_problem(413, "body_too_large", "never");
-        assert_eq!(attempt.point().await.json()["name"], "most", "nothing changed");
-        for body in ["", "{}", "[]", "{\"name\":1}", "{\"name\":\"a\",\"dta\":\"\"}"] {
-            let call = attempt.call("PUT", "recovery-point").body(body, "application/json");
-            call.send().await.assert_problem(400, "request_malformed", "never");
+        assert_eq!(
+            attempt.point().await.json()["name"],
+            "most",
+            "nothing changed"
+        );
+        for body in [
+            "",
+            "{}",
+            "[]",
+            "{\"name\":1}",
+            "{\"name\":\"a\",\"dta\":\"\"}",
+        ] {
+            let call = attempt
+                .call("PUT", "recovery-point")
+                .body(body, "application/json");
+            call.send()
+                .await
+                .assert_problem(400, "request_malformed", "never");
         }
         flight.answer().await;
         other.answer().await;
@@ -288,7 +373,12 @@ fn a_released_operation_is_forgotten_and_the_next_request_runs() {
         let (flight, attempt) = pending(session, &call).await;
         assert_eq!(attempt.release().await.status, 204);
         let caller = flight.answer().await;
-        assert_eq!(caller.status, 409, "it may send it again: {}", caller.text());
+        assert_eq!(
+            caller.status,
+            409,
+            "it may send it again: {}",
+            caller.text()
+        );
         caller.assert_problem(409, "in_progress", "same-key");
         // The record is gone, and its token with it: what is not known is told the same (X1).
         assert_superseded(&attempt.release().await);
@@ -317,9 +407,17 @@ fn a_release_after_a_recovery_point_stays_unknown() {
             caller.assert_problem(409, "outcome_unknown", "same-key");
             assert_eq!(attempt.release().await.status, 204, "L7");
             let unknown = desk.unknown("acme", &attempt.operation).await;
-            assert_eq!((&unknown["last_answer"], &unknown["point"]), (&"recovery-point".into(), &"charged".into()), "{path}: {unknown}");
+            assert_eq!(
+                (&unknown["last_answer"], &unknown["point"]),
+                (&"recovery-point".into(), &"charged".into()),
+                "{path}: {unknown}"
+            );
             // The fingerprint is kept, too.
-            let other = call.clone().json(&serde_json::json!({ "amount": 1 })).send().await;
+            let other = call
+                .clone()
+                .json(&serde_json::json!({ "amount": 1 }))
+                .send()
+                .await;
             other.assert_problem(422, "idempotency_key_reused", "new-key");
             if path == "/v1/resumed" {
                 call.until_known().await.assert_created();
@@ -337,7 +435,11 @@ fn whoever_has_no_token_that_counts_is_told_the_same_and_changes_nothing() {
     tests::run(async {
         let session = gateway().await;
         let call = call(session, "/v1/resumed");
-        let found = call.clone().plan(&Plan::cut(Cut::BeforeEffect)).send().await;
+        let found = call
+            .clone()
+            .plan(&Plan::cut(Cut::BeforeEffect))
+            .send()
+            .await;
         found.assert_problem(503, "outcome_unknown", "same-key");
         let superseded = Attempt::of(session, &session.origin.seen(found.number)[0]);
         let gate = key("gate");
@@ -353,15 +455,26 @@ fn whoever_has_no_token_that_counts_is_told_the_same_and_changes_nothing() {
         let other = Attempt::of(session, &session.origin.seen(held.number)[0]);
         let made_up = superseded.with_token(&"5".repeat(32));
         let nobody = format!("op_{}", "0".repeat(64));
-        let foreign = session.client("globex").post("/v1/works").key(&key("foreign")).send().await;
+        let foreign = session
+            .client("globex")
+            .post("/v1/works")
+            .key(&key("foreign"))
+            .send()
+            .await;
         let doors = [
             ("superseded", superseded.clone()),
             ("made up", made_up.clone()),
             ("no token", superseded.with_token("nonsense")),
-            ("another's token", other.with_operation(&foreign.operation())),
+            (
+                "another's token",
+                other.with_operation(&foreign.operation()),
+            ),
             ("no operation", other.with_operation(&nobody)),
             ("no id", other.with_operation("nonsense")),
-            ("an id with more", other.with_operation(&format!("{}0", other.operation))),
+            (
+                "an id with more",
+                other.with_operation(&format!("{}0", other.operation)),
+            ),
         ];
         let mut told = std::collections::BTreeSet::new();
         for (door, attempt) in doors {
@@ -406,7 +519,11 @@ fn a_report_may_come_twice() {
         assert_superseded(&attempt.extend(1_000).await);
         assert_superseded(&attempt.save_point("charged", "8").await);
         assert_eq!(flight.answer().await.text(), "made");
-        assert_eq!(call.send().await.text(), "made", "what is done is not undone");
+        assert_eq!(
+            call.send().await.text(),
+            "made",
+            "what is done is not undone"
+        );
     });
 }
 
@@ -428,19 +545,34 @@ fn a_report_that_makes_no_sense_is_refused() {
             assert_eq!(refused.header("allow"), Some(allow), "{what}");
         }
         for what in ["", "nonsense", "extend/more"] {
-            attempt.call("POST", what).send().await.assert_problem(404, "not_found", "never");
+            attempt
+                .call("POST", what)
+                .send()
+                .await
+                .assert_problem(404, "not_found", "never");
         }
         for lease_ms in [0, 24 * 3_600_000 + 1] {
-            attempt.extend(lease_ms).await.assert_problem(400, "request_malformed", "never");
+            attempt
+                .extend(lease_ms)
+                .await
+                .assert_problem(400, "request_malformed", "never");
         }
         for status in ["", "abc", "99", "199", "600", "201.0"] {
-            let done = attempt.call("POST", "complete").header("Oncegate-Outcome-Status", status);
-            done.send().await.assert_problem(400, "request_malformed", "never");
+            let done = attempt
+                .call("POST", "complete")
+                .header("Oncegate-Outcome-Status", status);
+            done.send()
+                .await
+                .assert_problem(400, "request_malformed", "never");
         }
         let large = vec![b'x'; (1 << 20) + 1];
         let refused = attempt.complete(201, "text/plain", large).await;
         refused.assert_problem(413, "body_too_large", "never");
-        assert_eq!(attempt.complete(201, "text/plain", "made").await.status, 204, "nothing had changed");
+        assert_eq!(
+            attempt.complete(201, "text/plain", "made").await.status,
+            204,
+            "nothing had changed"
+        );
         assert_eq!(flight.answer().await.text(), "made");
     });
 }
@@ -455,12 +587,21 @@ fn a_reported_outcome_over_the_routes_cap_is_still_an_outcome() {
         let done = attempt.complete(201, "text/plain", vec![b'x'; 1025]).await;
         assert_eq!(done.status, 204, "{}", done.text());
         for answer in [flight.answer().await, call.send().await] {
-            assert_eq!((answer.status, answer.verdict(), answer.body.len()), (201, Some("replayed"), 0));
+            assert_eq!(
+                (answer.status, answer.verdict(), answer.body.len()),
+                (201, Some("replayed"), 0)
+            );
             assert_eq!(answer.header("idempotency-body"), Some("omitted"));
         }
         let kept = self::call(session, "/v1/phased");
         let (flight, attempt) = pending(session, &kept).await;
-        assert_eq!(attempt.complete(201, "text/plain", vec![b'x'; 1024]).await.status, 204);
+        assert_eq!(
+            attempt
+                .complete(201, "text/plain", vec![b'x'; 1024])
+                .await
+                .status,
+            204
+        );
         assert_eq!(flight.answer().await.body.len(), 1024);
     });
 }
@@ -473,7 +614,9 @@ fn an_outcome_without_a_body_is_one_too() {
         for status in [200, 204] {
             let call = call(session, "/v1/works");
             let (flight, attempt) = pending(session, &call).await;
-            let done = attempt.call("POST", "complete").header("Oncegate-Outcome-Status", &status.to_string());
+            let done = attempt
+                .call("POST", "complete")
+                .header("Oncegate-Outcome-Status", &status.to_string());
             assert_eq!(done.send().await.status, 204);
             let answer = flight.answer().await;
             assert_eq!((answer.status, answer.body.len()), (status, 0));
@@ -489,13 +632,23 @@ fn the_origins_word_on_its_answer_decides_before_any_report() {
         let session = gateway().await;
         let call = call(session, "/v1/works");
         let gate = key("gate");
-        let plan = Plan { gate: Some(gate.clone()), ..Plan::body(Body::Text("answered".to_owned())) };
+        let plan = Plan {
+            gate: Some(gate.clone()),
+            ..Plan::body(Body::Text("answered".to_owned()))
+        };
         let flight = call.clone().plan(&plan).start();
         let attempt = Attempt::of(session, &session.origin.arrived(flight.number).await);
-        assert_eq!(attempt.complete(202, "text/plain", "reported").await.status, 204);
+        assert_eq!(
+            attempt.complete(202, "text/plain", "reported").await.status,
+            204
+        );
         session.origin.open(&gate);
         let _heard = flight.answer().await;
         let replay = call.send().await;
-        assert_eq!((replay.status, replay.text().as_str()), (202, "reported"), "what was kept first is kept");
+        assert_eq!(
+            (replay.status, replay.text().as_str()),
+            (202, "reported"),
+            "what was kept first is kept"
+        );
     });
 }

@@ -1,7 +1,7 @@
 //! The dashboard in a real browser, against a real gateway: what an operator sees, does, and cannot be hurt by.
 
 use serde_json::{Value, json};
-use tests::browser::{Browser, Login, Operation, Operations, Overview};
+use tests::browser::{Browser, Login, Operation, Operations, Overview, Unknown};
 use tests::keys::key;
 use tests::plan::{Body, Cut, Plan};
 use tests::session::Session;
@@ -141,12 +141,9 @@ fn unknown_outcomes_are_told_first() {
         Overview(&browser).open(session, &tenant).await;
         Overview(&browser).waits_for("unknown", 1).await;
         browser.click("metric-unknown").await;
-        let ids = Operations(&browser).waits_for_rows(1).await;
-        assert!(
-            browser.url().await.contains("/_oncegate/operations?"),
-            "{}",
-            browser.url().await
-        );
+        let ids = Unknown(&browser).waits_for_rows(1).await;
+        let url = browser.url().await;
+        assert!(url.contains("/_oncegate/unknown?"), "{url}");
         Operation(&browser).open(session, &ids[0]).await;
         Operation(&browser).waits_for_state("unknown").await;
         browser.shown("why-unknown").await;

@@ -1,6 +1,7 @@
 //! U3 probe on the wire: the origin is asked what became of an operation, and only its explicit word settles it.
 
 use std::time::Duration;
+use tests::at_once;
 use tests::attempt::Attempt;
 use tests::client::{Answer, Call};
 use tests::deadline::{eventually, eventually_each};
@@ -10,7 +11,6 @@ use tests::origin::Seen;
 use tests::plan::{Body, Cut, Plan};
 use tests::session::Session;
 use tests::settings::{Settings, api_route};
-use tests::at_once;
 use tokio::sync::OnceCell;
 
 const CREDENTIAL: &str = "Bearer of-the-gateway-7d1f";
@@ -70,7 +70,9 @@ async fn unheard(call: &Call) -> Answer {
 fn assert_still_unknown(answer: &Answer, row: &str) {
     assert_eq!(answer.status, 409, "{row}: {}", answer.text());
     answer.assert_problem(409, "outcome_unknown", "same-key");
-    let wait: Option<u64> = answer.header("retry-after").and_then(|text| text.parse().ok());
+    let wait: Option<u64> = answer
+        .header("retry-after")
+        .and_then(|text| text.parse().ok());
     assert!(wait.is_some_and(|wait| wait >= 1), "{row}: {wait:?}");
     let location = format!("/_oncegate/operations/{}", answer.operation());
     assert_eq!(answer.header("location"), Some(location.as_str()), "{row}");
@@ -80,17 +82,25 @@ async fn state(session: &Session, operation: &str) -> String {
     let path = format!("/_oncegate/operations/{operation}");
     let answer = session.client("acme").get(&path).send().await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.json()["state"].as_str().unwrap_or_default().to_owned()
+    answer.json()["state"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 // Retries until the origin is asked, which is not before the lease is over.
 async fn asked(session: &Session, call: &Call, operation: &str) -> Answer {
     let pause = Duration::from_millis(300);
-    eventually_each(pause, "a retry asks the origin", Duration::from_secs(30), || async {
-        let before = session.origin.probes_of(operation).len();
-        let answer = call.send().await;
-        (session.origin.probes_of(operation).len() > before).then_some(answer)
-    })
+    eventually_each(
+        pause,
+        "a retry asks the origin",
+        Duration::from_secs(30),
+        || async {
+            let before = session.origin.probes_of(operation).len();
+            let answer = call.send().await;
+            (session.origin.probes_of(operation).len() > before).then_some(answer)
+        },
+    )
     .await
 }
 
@@ -104,7 +114,11 @@ fn the_origin_is_asked_by_operation_and_without_the_callers_credential() {
         let operation = found.operation();
         let early = call.send().await;
         assert_still_unknown(&early, "before the lease is over");
-        assert_eq!(session.origin.probes_of(&operation).len(), 0, "never before the lease is over");
+        assert_eq!(
+            session.origin.probes_of(&operation).len(),
+            0,
+            "never before the lease is over"
+        );
         let settled = call.until_known().await;
         assert_eq!((settled.status, settled.verdict()), (201, Some("replayed")));
         let probes = session.origin.probes_of(&operation);
@@ -115,7 +129,11 @@ fn the_origin_is_asked_by_operation_and_without_the_callers_credential() {
             ("GET", format!("/by-operation/{operation}").as_str())
         );
         let number = session.origin.seen(found.number)[0].attempt_number();
-        assert_eq!(probe.attempt_number(), number, "it is about the last attempt and all before");
+        assert_eq!(
+            probe.attempt_number(),
+            number,
+            "it is about the last attempt and all before"
+        );
         let told = |name: &str| probe.header(name);
         assert_eq!(told("oncegate-tenant"), Some("acme"));
         assert_eq!(told("oncegate-probe"), Some("1"));
@@ -127,8 +145,16 @@ fn the_origin_is_asked_by_operation_and_without_the_callers_credential() {
             call.send().await.assert_replay_of(&settled);
         }
         assert_eq!(session.origin.effects_of(found.number), 1);
-        assert_eq!(session.origin.seen_of(&operation).len(), 1, "nothing ran again");
-        assert_eq!(session.origin.probes_of(&operation).len(), 1, "a known outcome is not asked for");
+        assert_eq!(
+            session.origin.seen_of(&operation).len(),
+            1,
+            "nothing ran again"
+        );
+        assert_eq!(
+            session.origin.probes_of(&operation).len(),
+            1,
+            "a known outcome is not asked for"
+        );
         let told = Desk::open(session).await.detail(&operation).await;
         assert_eq!(told["settled_by"], "probe", "{told}");
     });
@@ -145,11 +171,18 @@ async fn check_status(path: &'static str, said: Option<&'static str>, expected: 
     });
     session.origin.answer_probes(
         &operation,
-        Plan { status: Some(203), ..plan },
+        Plan {
+            status: Some(203),
+            ..plan
+        },
     );
     let settled = call.until_known().await;
     let row = format!("{path} {said:?}");
-    assert_eq!((settled.status, settled.verdict()), (expected, Some("replayed")), "{row}");
+    assert_eq!(
+        (settled.status, settled.verdict()),
+        (expected, Some("replayed")),
+        "{row}"
+    );
     assert_eq!(settled.body.len(), 300, "{row}");
     assert_eq!(settled.header("oncegate-outcome"), None, "{row}");
     call.send().await.assert_replay_of(&settled);
@@ -178,21 +211,41 @@ fn what_did_not_run_runs_once_more_for_the_same_request() {
     tests::run(async {
         let session = gateway().await;
         let call = call(session, "/v1/explicit");
-        let found = call.clone().plan(&Plan::cut(Cut::BeforeEffect)).send().await;
+        let found = call
+            .clone()
+            .plan(&Plan::cut(Cut::BeforeEffect))
+            .send()
+            .await;
         found.assert_problem(503, "outcome_unknown", "same-key");
         let operation = found.operation();
         let created = call.until_known().await;
         created.assert_created();
         assert_eq!(session.origin.probes_of(&operation).len(), 1);
-        assert_eq!(session.origin.seen(created.number).len(), 1, "A4: one dispatch");
-        let numbers: Vec<u64> = session.origin.seen_of(&operation).iter().map(Seen::attempt_number).collect();
+        assert_eq!(
+            session.origin.seen(created.number).len(),
+            1,
+            "A4: one dispatch"
+        );
+        let numbers: Vec<u64> = session
+            .origin
+            .seen_of(&operation)
+            .iter()
+            .map(Seen::attempt_number)
+            .collect();
         assert!(numbers.len() == 2 && numbers[1] > numbers[0], "{numbers:?}");
         assert_eq!(session.origin.effects_of(found.number), 0);
         assert_eq!(session.origin.effects_of(created.number), 1);
         call.send().await.assert_replay_of(&created);
         let audit = Desk::open(session).await.audit("acme", &operation).await;
-        let acts: Vec<_> = audit.iter().map(|entry| (&entry["act"], &entry["who"])).collect();
-        assert_eq!(acts, [(&"did_not_happen".into(), &"probe".into())], "{audit:?}");
+        let acts: Vec<_> = audit
+            .iter()
+            .map(|entry| (&entry["act"], &entry["who"]))
+            .collect();
+        assert_eq!(
+            acts,
+            [(&"did_not_happen".into(), &"probe".into())],
+            "{audit:?}"
+        );
     });
 }
 
@@ -215,7 +268,10 @@ fn an_origin_that_said_not_run_refuses_the_attempt_that_comes_late() {
 }
 
 fn json_answer(status: u16, body: &str) -> Plan {
-    let plan = Plan { body: Some(Body::Text(body.to_owned())), ..Plan::refuse(status) };
+    let plan = Plan {
+        body: Some(Body::Text(body.to_owned())),
+        ..Plan::refuse(status)
+    };
     plan.with_header("Content-Type", "application/json")
 }
 
@@ -235,16 +291,27 @@ fn configured_answers_settle_and_absence_only_after_the_quiet_time() {
         assert_eq!(session.origin.seen_of(&operation).len(), 1);
 
         let absent = call(session, "/v1/judged");
-        let lost = absent.clone().plan(&Plan::cut(Cut::BeforeEffect)).send().await;
+        let lost = absent
+            .clone()
+            .plan(&Plan::cut(Cut::BeforeEffect))
+            .send()
+            .await;
         lost.assert_problem(503, "outcome_unknown", "same-key");
         let (operation, began) = (lost.operation(), std::time::Instant::now());
-        session.origin.answer_probes(&operation, json_answer(404, r#"{"error":"no_such_operation"}"#));
+        session.origin.answer_probes(
+            &operation,
+            json_answer(404, r#"{"error":"no_such_operation"}"#),
+        );
         let early = asked(session, &absent, &operation).await;
         assert_still_unknown(&early, "absent before the quiet time");
         assert_eq!(session.origin.seen_of(&operation).len(), 1);
         let created = absent.until_known().await;
         created.assert_created();
-        assert!(began.elapsed() > Duration::from_millis(5900), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() > Duration::from_millis(5900),
+            "{:?}",
+            began.elapsed()
+        );
         assert_eq!(session.origin.seen_of(&operation).len(), 2);
         assert_eq!(session.origin.effects_of(created.number), 1);
     });
@@ -257,35 +324,99 @@ fn nothings() -> Vec<(&'static str, Plan)> {
         ..Plan::refuse(status)
     };
     let html = "<!doctype html><title>404</title><p>no_such_operation";
-    let cut = |cut: Cut| Plan { cut: Some(cut), ..json_answer(200, r#"{"order":{"state":"made"}}"#) };
-    let word = |status: u16, word: &str| json_answer(status, "{}").with_header("Oncegate-Outcome", word);
+    let cut = |cut: Cut| Plan {
+        cut: Some(cut),
+        ..json_answer(200, r#"{"order":{"state":"made"}}"#)
+    };
+    let word =
+        |status: u16, word: &str| json_answer(status, "{}").with_header("Oncegate-Outcome", word);
     vec![
         ("a mistyped path", text(404, html)),
         ("a balancer's 404", text(404, "default backend - 404")),
-        ("a balancer's 503", text(503, "<html><body><h1>503 Service Unavailable</h1>")),
+        (
+            "a balancer's 503",
+            text(503, "<html><body><h1>503 Service Unavailable</h1>"),
+        ),
         ("a balancer's 502", text(502, "")),
         ("an empty list", json_answer(200, "[]")),
-        ("an empty page of a list", json_answer(200, r#"{"data":[],"has_more":false}"#)),
-        ("an empty body", Plan { body: Some(Body::Empty), ..Plan::refuse(200) }),
-        ("no content", Plan { body: Some(Body::Empty), ..Plan::refuse(204) }),
-        ("an expired credential", json_answer(401, r#"{"error":"no_such_token"}"#)),
-        ("a forbidden one", json_answer(403, r#"{"error":"forbidden"}"#)),
-        ("too many probes", json_answer(429, r#"{"error":"slow down"}"#)),
-        ("another state", json_answer(200, r#"{"order":{"state":"queued"}}"#)),
-        ("another 404", json_answer(404, r#"{"error":"no_such_order"}"#)),
-        ("a member twice", json_answer(200, r#"{"order":{"state":"made","state":"made"}}"#)),
-        ("a status of the other predicate", json_answer(404, r#"{"order":{"state":"made"}}"#)),
-        ("a timeout", Plan { delay_ms: Some(1600), ..json_answer(200, r#"{"order":{"state":"made"}}"#) }),
+        (
+            "an empty page of a list",
+            json_answer(200, r#"{"data":[],"has_more":false}"#),
+        ),
+        (
+            "an empty body",
+            Plan {
+                body: Some(Body::Empty),
+                ..Plan::refuse(200)
+            },
+        ),
+        (
+            "no content",
+            Plan {
+                body: Some(Body::Empty),
+                ..Plan::refuse(204)
+            },
+        ),
+        (
+            "an expired credential",
+            json_answer(401, r#"{"error":"no_such_token"}"#),
+        ),
+        (
+            "a forbidden one",
+            json_answer(403, r#"{"error":"forbidden"}"#),
+        ),
+        (
+            "too many probes",
+            json_answer(429, r#"{"error":"slow down"}"#),
+        ),
+        (
+            "another state",
+            json_answer(200, r#"{"order":{"state":"queued"}}"#),
+        ),
+        (
+            "another 404",
+            json_answer(404, r#"{"error":"no_such_order"}"#),
+        ),
+        (
+            "a member twice",
+            json_answer(200, r#"{"order":{"state":"made","state":"made"}}"#),
+        ),
+        (
+            "a status of the other predicate",
+            json_answer(404, r#"{"order":{"state":"made"}}"#),
+        ),
+        (
+            "a timeout",
+            Plan {
+                delay_ms: Some(1600),
+                ..json_answer(200, r#"{"order":{"state":"made"}}"#)
+            },
+        ),
         ("a line cut before the answer", cut(Cut::AfterEffect)),
         ("a line cut in the head", cut(Cut::InsideHead)),
         ("a line cut in the body", cut(Cut::InsideBody)),
-        ("a redirect", text(302, "").with_header("Location", "/elsewhere")),
-        ("a permanent one", text(308, "").with_header("Location", "/elsewhere")),
+        (
+            "a redirect",
+            text(302, "").with_header("Location", "/elsewhere"),
+        ),
+        (
+            "a permanent one",
+            text(308, "").with_header("Location", "/elsewhere"),
+        ),
         ("the word unknown", word(200, "unknown")),
         ("the word pending", word(200, "pending")),
         ("no word at all", word(200, "maybe")),
-        ("two words", word(200, "final").with_header("Oncegate-Outcome", "not-run")),
-        ("too large an answer", Plan { body: Some(Body::Large(9 << 20)), ..Plan::refuse(200) }),
+        (
+            "two words",
+            word(200, "final").with_header("Oncegate-Outcome", "not-run"),
+        ),
+        (
+            "too large an answer",
+            Plan {
+                body: Some(Body::Large(9 << 20)),
+                ..Plan::refuse(200)
+            },
+        ),
     ]
 }
 
@@ -297,13 +428,26 @@ async fn check_nothing(path: &'static str, row: &'static str, plan: Plan) {
     session.origin.answer_probes(&operation, plan);
     let still = asked(session, &call, &operation).await;
     assert_still_unknown(&still, row);
-    assert_eq!(session.origin.probes_of(&operation).len(), 1, "{row}: X2, asked once");
-    assert_eq!(session.origin.seen_of(&operation).len(), 1, "{row}: nothing ran again");
+    assert_eq!(
+        session.origin.probes_of(&operation).len(),
+        1,
+        "{row}: X2, asked once"
+    );
+    assert_eq!(
+        session.origin.seen_of(&operation).len(),
+        1,
+        "{row}: nothing ran again"
+    );
     assert_eq!(state(session, &operation).await, "indeterminate", "{row}");
     // The same operation is settled by the origin's word, whatever was said before.
     session.origin.answer_probes_truly(&operation);
     let settled = call.until_known().await;
-    assert_eq!((settled.status, settled.verdict()), (201, Some("replayed")), "{row}: {}", settled.text());
+    assert_eq!(
+        (settled.status, settled.verdict()),
+        (201, Some("replayed")),
+        "{row}: {}",
+        settled.text()
+    );
     assert_eq!(session.origin.effects_of(found.number), 1, "{row}");
 }
 
@@ -313,7 +457,12 @@ fn what_proves_nothing_settles_nothing() {
     tests::run(async {
         let _started = gateway().await;
         for path in ["/v1/explicit", "/v1/judged"] {
-            at_once(nothings().into_iter().map(|(row, plan)| check_nothing(path, row, plan))).await;
+            at_once(
+                nothings()
+                    .into_iter()
+                    .map(|(row, plan)| check_nothing(path, row, plan)),
+            )
+            .await;
         }
     });
 }
@@ -327,11 +476,18 @@ async fn check_reference(path: &'static str, header: &str, reference: &str, targ
     found.assert_problem(503, "outcome_unknown", "same-key");
     let operation = found.operation();
     let settled = call.until_known().await;
-    assert_eq!((settled.status, settled.verdict()), (201, Some("replayed")), "{path}");
+    assert_eq!(
+        (settled.status, settled.verdict()),
+        (201, Some("replayed")),
+        "{path}"
+    );
     let probes = session.origin.probes_of(&operation);
     assert_eq!(probes.len(), 1);
     assert_eq!(probes[0].target, target);
-    let rows = Desk::open(session).await.found("acme", &encoded(reference)).await;
+    let rows = Desk::open(session)
+        .await
+        .found("acme", &encoded(reference))
+        .await;
     assert_eq!(rows.len(), 1, "found by its reference: {rows:?}");
     assert_eq!(rows[0]["id"], operation);
 }
@@ -345,16 +501,39 @@ fn the_origin_is_asked_by_its_own_reference_and_operators_find_it() {
     // U3, U6
     tests::run(async {
         let location = format!("https://shop.example/v1/orders/{}?a=b&c=d", key("ref"));
-        let target = format!("/orders?location={}", location.replace(':', "%3A").replace('/', "%2F").replace('?', "%3F").replace('=', "%3D").replace('&', "%26"));
+        let target = format!(
+            "/orders?location={}",
+            location
+                .replace(':', "%3A")
+                .replace('/', "%2F")
+                .replace('?', "%3F")
+                .replace('=', "%3D")
+                .replace('&', "%26")
+        );
         check_reference("/v1/located", "Location", &location, &target).await;
         let named = key("ord");
-        check_reference("/v1/named", "X-Order-Id", &named, &format!("/orders/{named}/state")).await;
+        check_reference(
+            "/v1/named",
+            "X-Order-Id",
+            &named,
+            &format!("/orders/{named}/state"),
+        )
+        .await;
         // A path's own characters are not the reference's.
         let slashed = format!("../{} x", key("ord"));
-        let target = format!("/orders/{}/state", slashed.replace('/', "%2F").replace(' ', "%20"));
+        let target = format!(
+            "/orders/{}/state",
+            slashed.replace('/', "%2F").replace(' ', "%20")
+        );
         check_reference("/v1/named", "X-Order-Id", &slashed, &target).await;
         let long = format!("{}-{}", key("ord"), "x".repeat(900));
-        check_reference("/v1/named", "X-Order-Id", &long, &format!("/orders/{long}/state")).await;
+        check_reference(
+            "/v1/named",
+            "X-Order-Id",
+            &long,
+            &format!("/orders/{long}/state"),
+        )
+        .await;
     });
 }
 
@@ -385,18 +564,29 @@ fn the_origin_is_asked_by_its_recovery_point_and_goes_on_from_there() {
         let gate = key("gate");
         let slow = call.clone().plan(&Plan::gate(&gate)).start();
         let attempt = Attempt::of(session, &session.origin.arrived(slow.number).await);
-        let saved = attempt.save_point("charged", r#"{"charge":"ch 1/2"}"#).await;
+        let saved = attempt
+            .save_point("charged", r#"{"charge":"ch 1/2"}"#)
+            .await;
         assert_eq!(saved.status, 204, "{}", saved.text());
-        slow.answer().await.assert_problem(503, "outcome_unknown", "same-key");
+        slow.answer()
+            .await
+            .assert_problem(503, "outcome_unknown", "same-key");
         let operation = attempt.operation.clone();
         let not_run = Plan::refuse(200).with_header("Oncegate-Outcome", "not-run");
         session.origin.answer_probes(&operation, not_run);
         let created = call.until_known().await;
         created.assert_created();
-        assert_eq!(session.origin.probes_of(&operation)[0].target, "/charges/ch%201%2F2");
+        assert_eq!(
+            session.origin.probes_of(&operation)[0].target,
+            "/charges/ch%201%2F2"
+        );
         let attempts = session.origin.seen_of(&operation);
         assert_eq!(attempts.len(), 2);
-        assert_eq!(attempts[1].header("oncegate-recovery-point"), Some("charged"), "a step was done");
+        assert_eq!(
+            attempts[1].header("oncegate-recovery-point"),
+            Some("charged"),
+            "a step was done"
+        );
         session.origin.open(&gate);
     });
 }
@@ -410,8 +600,13 @@ fn an_attempt_that_commits_while_the_origin_is_asked_wins() {
         let (work, question) = (key("gate"), key("gate"));
         let slow = call.clone().plan(&Plan::gate(&work)).start();
         let attempt = Attempt::of(session, &session.origin.arrived(slow.number).await);
-        slow.answer().await.assert_problem(503, "outcome_unknown", "same-key");
-        let not_run = Plan { gate: Some(question.clone()), ..Plan::refuse(200) };
+        slow.answer()
+            .await
+            .assert_problem(503, "outcome_unknown", "same-key");
+        let not_run = Plan {
+            gate: Some(question.clone()),
+            ..Plan::refuse(200)
+        };
         let not_run = not_run.with_header("Oncegate-Outcome", "not-run");
         session.origin.answer_probes(&attempt.operation, not_run);
         let retrying = call.clone();
@@ -421,10 +616,17 @@ fn an_attempt_that_commits_while_the_origin_is_asked_wins() {
         assert_eq!(done.status, 204, "{}", done.text());
         session.origin.open(&question);
         let answer = retry.await.expect("the retry is answered");
-        assert_eq!((answer.status, answer.text().as_str()), (201, "made after all"));
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (201, "made after all")
+        );
         assert_eq!(answer.verdict(), Some("replayed"));
         call.send().await.assert_replay_of(&answer);
-        assert_eq!(session.origin.seen_of(&attempt.operation).len(), 1, "nothing ran again");
+        assert_eq!(
+            session.origin.seen_of(&attempt.operation).len(),
+            1,
+            "nothing ran again"
+        );
         session.origin.open(&work);
     });
 }
@@ -439,7 +641,9 @@ fn an_attempt_that_commits_after_not_run_is_evidence_and_changes_nothing() {
         let work = key("gate");
         let slow = call.clone().plan(&Plan::gate(&work)).start();
         let attempt = Attempt::of(session, &session.origin.arrived(slow.number).await);
-        slow.answer().await.assert_problem(503, "outcome_unknown", "same-key");
+        slow.answer()
+            .await
+            .assert_problem(503, "outcome_unknown", "same-key");
         let created = call.until_known().await;
         created.assert_created();
         for _ in 0..2 {
@@ -449,23 +653,38 @@ fn an_attempt_that_commits_after_not_run_is_evidence_and_changes_nothing() {
         call.send().await.assert_replay_of(&created);
         let desk = Desk::open(session).await;
         let audit = desk.audit(&tenant, &attempt.operation).await;
-        let late: Vec<_> = audit.iter().filter(|entry| entry["act"] == "late_final").collect();
+        let late: Vec<_> = audit
+            .iter()
+            .filter(|entry| entry["act"] == "late_final")
+            .collect();
         assert_eq!(late.len(), 1, "L7: once is enough: {audit:?}");
-        assert_eq!((&late[0]["contradicts"], &late[0]["status"], &late[0]["who"]), (&true.into(), &201.into(), &"attempt".into()));
-        eventually("the contradiction is counted", Duration::from_secs(15), || async {
-            let settled = desk.settled(&tenant).await;
-            (settled["contradictions"] == 1 && settled["late_finals"] == 1).then_some(())
-        })
+        assert_eq!(
+            (&late[0]["contradicts"], &late[0]["status"], &late[0]["who"]),
+            (&true.into(), &201.into(), &"attempt".into())
+        );
+        eventually(
+            "the contradiction is counted",
+            Duration::from_secs(15),
+            || async {
+                let settled = desk.settled(&tenant).await;
+                (settled["contradictions"] == 1 && settled["late_finals"] == 1).then_some(())
+            },
+        )
         .await;
         let metrics = session
             .operators()
             .get("/_oncegate/metrics")
-            .header("Authorization", &format!("Bearer {}", tests::settings::OPERATOR_TOKEN))
+            .header(
+                "Authorization",
+                &format!("Bearer {}", tests::settings::OPERATOR_TOKEN),
+            )
             .send()
             .await
             .text();
         let counted = metrics.lines().any(|line| {
-            line.starts_with("oncegate_contradictions_total{") && line.contains(&format!("tenant=\"{tenant}\"")) && line.ends_with(" 1")
+            line.starts_with("oncegate_contradictions_total{")
+                && line.contains(&format!("tenant=\"{tenant}\""))
+                && line.ends_with(" 1")
         });
         assert!(counted, "{metrics}");
         session.origin.open(&work);
@@ -480,8 +699,13 @@ fn two_retries_at_once_ask_once() {
         let call = call(session, "/v1/explicit");
         let operation = unheard(&call).await.operation();
         let gate = key("gate");
-        let made = Plan { gate: Some(gate.clone()), ..json_answer(200, "{}") };
-        session.origin.answer_probes(&operation, made.with_header("Oncegate-Outcome", "final"));
+        let made = Plan {
+            gate: Some(gate.clone()),
+            ..json_answer(200, "{}")
+        };
+        session
+            .origin
+            .answer_probes(&operation, made.with_header("Oncegate-Outcome", "final"));
         let first = {
             let call = call.clone();
             tokio::spawn(async move { call.until_known().await })

@@ -1,7 +1,7 @@
 //! U5 on the wire: what an object does by itself about outcomes that nobody knows, without any request.
 
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tests::client::{Answer, Call, Client};
 use tests::deadline::{eventually, holds};
 use tests::desk::Desk;
@@ -19,15 +19,19 @@ const RESOLVED: Duration = Duration::from_secs(25);
 async fn gateway() -> &'static Session {
     static SESSION: OnceCell<Session> = OnceCell::const_new();
     let hasty = "timeout = \"1s\"\nlease = \"3s\"\nresolve_after = \"1s\"\nresolver_credential = \"SAMPLE_CREDENTIAL\"";
-    let resume = format!("{hasty}\non_unknown = \"resume\"\norigin_dedupes = true\nresolve_tries = 2");
+    let resume =
+        format!("{hasty}\non_unknown = \"resume\"\norigin_dedupes = true\nresolve_tries = 2");
     let many = resume.replace("resolve_tries = 2", "resolve_tries = 8");
-    let probe = format!("{hasty}\non_unknown = \"probe\"\nprobe = {{ path = \"/by-operation/{{operation}}\" }}\nresolve_tries = 2");
+    let probe = format!(
+        "{hasty}\non_unknown = \"probe\"\nprobe = {{ path = \"/by-operation/{{operation}}\" }}\nresolve_tries = 2"
+    );
     let park = format!("{hasty}\non_unknown = \"park\"");
     let stripe = webhook_route("/webhooks/stripe", "stripe", "STRIPE_WEBHOOK_SECRET", hasty);
     SESSION
         .get_or_init(|| {
             Session::start(
                 Settings::new("resolver")
+                    .ticking()
                     .secret("SAMPLE_CREDENTIAL", CREDENTIAL)
                     .route("resumed", &api_route("/v1/resumed", &resume))
                     .route("many", &api_route("/v1/many", &many))
@@ -47,7 +51,10 @@ async fn unheard(call: &Call, plan: &Plan) -> Answer {
 }
 
 async fn status(client: &Client, operation: &str) -> Value {
-    let answer = client.get(&format!("/_oncegate/operations/{operation}")).send().await;
+    let answer = client
+        .get(&format!("/_oncegate/operations/{operation}"))
+        .send()
+        .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
 }
@@ -67,6 +74,18 @@ async fn needs_a_person(desk: &Desk, tenant: &str, operation: &str) -> Value {
         (unknown["next"] == "person").then_some(unknown)
     })
     .await
+}
+
+// Waits until the sums tell of so many sends, and of so many operations given up.
+async fn counted(desk: &Desk, tenant: &str, sends: u64, gave_up: u64) {
+    let began = Instant::now();
+    eventually("the resolver is counted", RESOLVED * 2, || async {
+        let settled = desk.settled(tenant).await;
+        let is_so = settled["resolver_sends"] == sends && settled["resolver_gave_up"] == gave_up;
+        assert!(is_so || began.elapsed() < RESOLVED, "{settled}");
+        is_so.then_some(())
+    })
+    .await;
 }
 
 #[test]
@@ -92,14 +111,23 @@ fn the_object_sends_the_stored_request_under_its_own_credential() {
         let sent = session.origin.seen_of(&operation);
         assert_eq!(sent.len(), 2);
         assert_eq!(sent[0].header("authorization"), Some("Basic of-the-caller"));
-        assert_eq!((&sent[1].method, &sent[1].target), (&sent[0].method, &sent[0].target));
+        assert_eq!(
+            (&sent[1].method, &sent[1].target),
+            (&sent[0].method, &sent[0].target)
+        );
         assert_eq!(sent[1].body, body);
         assert_eq!(sent[1].attempt_number(), sent[0].attempt_number() + 1);
-        let differ = ["oncegate-attempt", "oncegate-attempt-number", "oncegate-deadline"];
+        let differ = [
+            "oncegate-attempt",
+            "oncegate-attempt-number",
+            "oncegate-deadline",
+        ];
         let of_the_caller = ["authorization", "cookie", "x-api-key"];
         let equal = |at: usize| {
             let mut headers = sent[at].headers.clone();
-            headers.retain(|(name, _)| !differ.contains(&name.as_str()) && !of_the_caller.contains(&name.as_str()));
+            headers.retain(|(name, _)| {
+                !differ.contains(&name.as_str()) && !of_the_caller.contains(&name.as_str())
+            });
             headers.sort();
             headers
         };
@@ -109,17 +137,27 @@ fn the_object_sends_the_stored_request_under_its_own_credential() {
         for name in ["cookie", "x-api-key"] {
             assert_eq!(sent[1].header(name), None, "{name}");
         }
-        assert_ne!(sent[1].header("oncegate-attempt"), sent[0].header("oncegate-attempt"));
-        let left: u64 = sent[1].header("oncegate-deadline").and_then(|text| text.parse().ok()).expect("milliseconds");
+        assert_ne!(
+            sent[1].header("oncegate-attempt"),
+            sent[0].header("oncegate-attempt")
+        );
+        let left: u64 = sent[1]
+            .header("oncegate-deadline")
+            .and_then(|text| text.parse().ok())
+            .expect("milliseconds");
         assert!((1..=1000).contains(&left), "{left}");
         // A late retry is answered from the record, and nothing runs again.
         let retry = call.send().await;
-        assert_eq!((retry.status, retry.verdict()), (201, Some("replayed")), "{}", retry.text());
+        assert_eq!(
+            (retry.status, retry.verdict()),
+            (201, Some("replayed")),
+            "{}",
+            retry.text()
+        );
         call.send().await.assert_replay_of(&retry);
         assert_eq!(session.origin.seen_of(&operation).len(), 2);
         assert_eq!(session.origin.effects_of(found.number), 1);
-        let settled = Desk::open(session).await.settled(&tenant).await;
-        assert_eq!(settled["resolver_sends"], 1, "{settled}");
+        counted(&Desk::open(session).await, &tenant, 1, 0).await;
     });
 }
 
@@ -133,19 +171,30 @@ fn after_its_tries_the_operation_needs_a_person() {
         let found = unheard(&call, &Plan::cut(Cut::AfterEffect)).await;
         let desk = Desk::open(session).await;
         let unknown = needs_a_person(&desk, &tenant, &found.operation()).await;
-        assert_eq!((&unknown["tries"], &unknown["last_answer"]), (&json!(2), &json!("broken-line")), "{unknown}");
-        assert_eq!(session.origin.seen_of(&found.operation()).len(), 3, "its caller's attempt and two tries");
-        let numbers: Vec<u64> = session.origin.seen_of(&found.operation()).iter().map(tests::origin::Seen::attempt_number).collect();
+        assert_eq!(
+            (&unknown["tries"], &unknown["last_answer"]),
+            (&json!(2), &json!("broken-line")),
+            "{unknown}"
+        );
+        assert_eq!(
+            session.origin.seen_of(&found.operation()).len(),
+            3,
+            "its caller's attempt and two tries"
+        );
+        let numbers: Vec<u64> = session
+            .origin
+            .seen_of(&found.operation())
+            .iter()
+            .map(tests::origin::Seen::attempt_number)
+            .collect();
         assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
-        holds("nothing is sent once a person is needed", Duration::from_secs(4), || {
-            session.origin.seen_of(&found.operation()).len() == 3
-        })
+        holds(
+            "nothing is sent once a person is needed",
+            Duration::from_secs(4),
+            || session.origin.seen_of(&found.operation()).len() == 3,
+        )
         .await;
-        eventually("that it gave up is counted", RESOLVED, || async {
-            let settled = desk.settled(&tenant).await;
-            (settled["resolver_gave_up"] == 1 && settled["resolver_sends"] == 2).then_some(())
-        })
-        .await;
+        counted(&desk, &tenant, 2, 1).await;
         // The caller's own retry may still run it, as the route says.
         call.until_known().await.assert_created();
     });
@@ -157,7 +206,10 @@ fn a_request_that_is_too_large_to_keep_needs_a_person_at_once() {
     tests::run(async {
         let session = gateway().await;
         let (client, tenant) = session.fresh_tenant();
-        let call = client.post("/v1/resumed").key(&key("large")).body(vec![b'x'; 1 << 20], "text/plain");
+        let call = client
+            .post("/v1/resumed")
+            .key(&key("large"))
+            .body(vec![b'x'; 1 << 20], "text/plain");
         let found = unheard(&call, &Plan::cut(Cut::BeforeEffect)).await;
         let unknown = needs_a_person(&Desk::open(session).await, &tenant, &found.operation()).await;
         assert_eq!(unknown["tries"], 0, "{unknown}");
@@ -172,21 +224,57 @@ fn an_origin_that_is_down_is_left_alone() {
     tests::run(async {
         let session = gateway().await;
         let (client, _tenant) = session.fresh_tenant();
-        let calls: Vec<Call> = (0..12).map(|_| client.post("/v1/many").key(&key("down")).plan(&Plan::cut(Cut::BeforeEffect))).collect();
+        let calls: Vec<Call> = (0..12)
+            .map(|_| {
+                client
+                    .post("/v1/many")
+                    .key(&key("down"))
+                    .plan(&Plan::cut(Cut::BeforeEffect))
+            })
+            .collect();
         let mut operations = Vec::new();
         for call in &calls[..4] {
-            operations.push(unheard(call, &Plan::cut(Cut::BeforeEffect)).await.operation());
+            operations.push(
+                unheard(call, &Plan::cut(Cut::BeforeEffect))
+                    .await
+                    .operation(),
+            );
         }
-        let sends = || operations.iter().map(|operation| session.origin.seen_of(operation).len() - 1).sum::<usize>();
-        eventually("the resolver tries", RESOLVED, || async { (sends() > 0).then_some(()) }).await;
+        let sends = || {
+            operations
+                .iter()
+                .map(|operation| session.origin.seen_of(operation).len() - 1)
+                .sum::<usize>()
+        };
+        eventually("the resolver tries", RESOLVED, || async {
+            (sends() > 0).then_some(())
+        })
+        .await;
         // A start allows four sends, four requests earn none, and the fifth failure in a row opens the breaker.
-        holds("the breaker is open", Duration::from_secs(8), || sends() <= 4).await;
+        holds("the breaker is open", Duration::from_secs(8), || {
+            sends() <= 4
+        })
+        .await;
         let before = sends();
         for call in &calls[4..] {
-            operations.push(unheard(call, &Plan::cut(Cut::BeforeEffect)).await.operation());
+            operations.push(
+                unheard(call, &Plan::cut(Cut::BeforeEffect))
+                    .await
+                    .operation(),
+            );
         }
-        let sends = || operations.iter().map(|operation| session.origin.seen_of(operation).len() - 1).sum::<usize>();
-        holds("more unknown outcomes are no reason to send more", Duration::from_secs(6), || sends() <= before + 1).await;
+        let sends = || {
+            operations
+                .iter()
+                .map(|operation| session.origin.seen_of(operation).len() - 1)
+                .sum::<usize>()
+        };
+        holds(
+            "more unknown outcomes are no reason to send more",
+            Duration::from_secs(6),
+            || sends() <= before + 1,
+        )
+        .await;
     });
 }
 
@@ -202,19 +290,36 @@ fn the_object_asks_by_itself_and_settles() {
         resolved(&client, &operation).await;
         let probes = session.origin.probes_of(&operation);
         assert_eq!(probes.len(), 1);
-        assert_eq!((probes[0].header("authorization"), probes[0].header("oncegate-tenant")), (Some(CREDENTIAL), Some(tenant.as_str())));
+        assert_eq!(
+            (
+                probes[0].header("authorization"),
+                probes[0].header("oncegate-tenant")
+            ),
+            (Some(CREDENTIAL), Some(tenant.as_str()))
+        );
         let retry = call.send().await;
         assert_eq!((retry.status, retry.verdict()), (201, Some("replayed")));
         assert_eq!(session.origin.effects_of(found.number), 1);
         // What it finds not to have run is free for the next request, and it never runs it itself.
         let call = client.post("/v1/probed").key(&key("asked"));
-        let lost = unheard(&call, &Plan::cut(Cut::BeforeEffect)).await.operation();
+        let lost = unheard(&call, &Plan::cut(Cut::BeforeEffect))
+            .await
+            .operation();
         eventually("the record is forgotten", RESOLVED, || async {
-            let answer = client.get(&format!("/_oncegate/operations/{lost}")).send().await;
+            let answer = client
+                .get(&format!("/_oncegate/operations/{lost}"))
+                .send()
+                .await;
             (answer.status == 404).then_some(())
         })
         .await;
-        assert_eq!((session.origin.probes_of(&lost).len(), session.origin.seen_of(&lost).len()), (1, 1));
+        assert_eq!(
+            (
+                session.origin.probes_of(&lost).len(),
+                session.origin.seen_of(&lost).len()
+            ),
+            (1, 1)
+        );
         call.send().await.assert_created();
     });
 }
@@ -226,7 +331,9 @@ fn asked_in_vain_the_operation_needs_a_person_too() {
         let session = gateway().await;
         let (client, tenant) = session.fresh_tenant();
         let call = client.post("/v1/probed").key(&key("vain"));
-        let operation = unheard(&call, &Plan::cut(Cut::AfterEffect)).await.operation();
+        let operation = unheard(&call, &Plan::cut(Cut::AfterEffect))
+            .await
+            .operation();
         session.origin.answer_probes(&operation, Plan::refuse(404));
         let desk = Desk::open(session).await;
         let unknown = needs_a_person(&desk, &tenant, &operation).await;
@@ -245,7 +352,11 @@ fn nothing_is_sent_where_the_route_does_not_say_so() {
     tests::run(async {
         let session = gateway().await;
         let (client, tenant) = session.fresh_tenant();
-        let parked = unheard(&client.post("/v1/parked").key(&key("parked")), &Plan::cut(Cut::AfterEffect)).await;
+        let parked = unheard(
+            &client.post("/v1/parked").key(&key("parked")),
+            &Plan::cut(Cut::AfterEffect),
+        )
+        .await;
         let event = key("evt").replace('-', "_");
         let body = json!({ "id": event, "object": "event", "type": "charge.succeeded" });
         let signed = sign_all(vec![Job::stripe(&event, &body)]).await;
@@ -260,10 +371,73 @@ fn nothing_is_sent_where_the_route_does_not_say_so() {
         assert_eq!(delivery.status, 503, "{}", delivery.text());
         let desk = Desk::open(session).await;
         holds("nothing is sent", Duration::from_secs(6), || {
-            [&parked, &delivery].iter().all(|found| session.origin.seen_of(&found.operation()).len() == 1)
+            [&parked, &delivery]
+                .iter()
+                .all(|found| session.origin.seen_of(&found.operation()).len() == 1)
         })
         .await;
-        assert_eq!(desk.unknown(&tenant, &parked.operation()).await["next"], "person");
-        assert_eq!(desk.unknown("default", &delivery.operation()).await["next"], "retry");
+        assert_eq!(
+            desk.unknown(&tenant, &parked.operation()).await["next"],
+            "person"
+        );
+        assert_eq!(
+            desk.unknown("default", &delivery.operation()).await["next"],
+            "retry"
+        );
+    });
+}
+
+// An unknown outcome of an object whose alarm the platform has given up: nothing happens to it by itself.
+async fn forsaken(session: &Session, client: &Client, tenant: &str) -> (Call, String) {
+    let call = client.post("/v1/resumed").key(&key("alarm"));
+    let call = call.plan(&Plan::cut(Cut::BeforeEffect).then(Plan::default()));
+    let found = call.send().await;
+    found.assert_problem(503, "outcome_unknown", "same-key");
+    let operation = found.operation();
+    let lose = format!("/_oncegate/test/lose-alarm?tenant={tenant}&route=resumed");
+    let lost = session.http().post(&lose).send().await;
+    assert_eq!(lost.status, 200, "{}", lost.text());
+    holds(
+        "without its alarm the object does nothing",
+        Duration::from_secs(6),
+        || session.origin.seen_of(&operation).len() == 1,
+    )
+    .await;
+    (call, operation)
+}
+
+#[test]
+fn a_lost_alarm_is_set_again_by_the_next_request() {
+    // U5
+    tests::run(async {
+        let session = gateway().await;
+        let (client, tenant) = session.fresh_tenant();
+        let (call, operation) = forsaken(session, &client, &tenant).await;
+        client
+            .post("/v1/resumed")
+            .key(&key("other"))
+            .send()
+            .await
+            .assert_created();
+        resolved(&client, &operation).await;
+        assert_eq!(call.send().await.verdict(), Some("replayed"));
+        assert_eq!(session.origin.seen_of(&operation).len(), 2);
+    });
+}
+
+#[test]
+fn a_lost_alarm_is_set_again_by_the_crons_tick() {
+    // U5
+    tests::run(async {
+        let session = gateway().await;
+        let (client, tenant) = session.fresh_tenant();
+        let (call, operation) = forsaken(session, &client, &tenant).await;
+        session.tick().await;
+        eventually("the object sends it by itself", RESOLVED, || async {
+            (session.origin.seen_of(&operation).len() == 2).then_some(())
+        })
+        .await;
+        resolved(&client, &operation).await;
+        assert_eq!(call.send().await.verdict(), Some("replayed"));
     });
 }

@@ -91,15 +91,17 @@ fn native(repo: &Repo) -> Result<()> {
     )
 }
 
-/// The rule's longest walks, one message longer than without optimising.
+/// The rule's longest walks, one message longer than without optimising; the simulator's 20,000 seeds, and the model check.
 fn exhaustive(repo: &Repo) -> Result<()> {
-    say("exhaustive tests of the rule: cargo test --release");
+    say("exhaustive tests of the rule: walks, simulator and model check, cargo test --release");
     let mut tests = cargo(repo);
     tests.args([
         "test",
         "--release",
         "--package",
         "shared",
+        "--package",
+        "model",
         "--all-features",
         "--tests",
     ]);

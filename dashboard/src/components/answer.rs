@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use shared::wire::{OperationDetail, OutcomeView};
 
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::number::bytes;
 
@@ -12,7 +13,7 @@ pub(crate) fn StoredAnswer(
     /// The operation.
     detail: Latest<OperationDetail>,
 ) -> impl IntoView {
-    let outcome = Memo::new(move |_| detail.with(|detail| detail.outcome.clone()));
+    let outcome = Kept::new(move |_| detail.with(|detail| detail.outcome.clone()));
     view! {
         {move || {
             Some(match outcome.get() {

@@ -4,9 +4,19 @@ use leptos::prelude::*;
 use shared::time::Timestamp;
 use shared::wire::{Attempt, AttemptEnding, OperationDetail};
 
+use super::table::{Head, table};
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::number::plural;
 use crate::view::{age, words};
+
+const HEADS: [Head; 5] = [
+    ("Attempt", "", ""),
+    ("Ended", "", ""),
+    ("Origin said", "num", ""),
+    ("Started (UTC)", "", ""),
+    ("Took", "num", ""),
+];
 
 /// The table.
 #[component]
@@ -16,7 +26,7 @@ pub(crate) fn Attempts(
     /// What a running attempt's time is measured by.
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let attempts = Memo::new(move |_| detail.with(|detail| detail.attempts.clone()));
+    let attempts = Kept::new(move |_| detail.with(|detail| detail.attempts.clone()));
     let rows = move || {
         attempts.with(|attempts| {
             attempts
@@ -27,20 +37,7 @@ pub(crate) fn Attempts(
         })
     };
     view! {
-        <div class="scroll" role="region" tabindex="0" aria-label="Attempts">
-            <table data-test="attempts-table">
-                <thead>
-                    <tr>
-                        <th scope="col">"Attempt"</th>
-                        <th scope="col">"Ended"</th>
-                        <th scope="col" class="num">"Origin said"</th>
-                        <th scope="col">"Started (UTC)"</th>
-                        <th scope="col" class="num">"Took"</th>
-                    </tr>
-                </thead>
-                <tbody>{move || Some(rows())}</tbody>
-            </table>
-        </div>
+        {table("Attempts", "attempts-table", None, &HEADS, (move || Some(rows())).into_any())}
         {move || detail.with(missing)}
     }
 }

@@ -7,6 +7,8 @@ use shared::time::{Millis, Timestamp};
 use shared::wire::{Overview, Point};
 use wasm_bindgen::JsCast;
 
+use super::table::table;
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::chart::{self, Chart, HEIGHT, WIDTH};
 use crate::view::number::count;
@@ -22,7 +24,7 @@ pub(crate) fn CallsChart(
     /// Called with a step's beginning and end to list its operations.
     open: Callback<(Timestamp, Timestamp)>,
 ) -> impl IntoView {
-    let drawn = Memo::new(move |_| {
+    let drawn = Kept::new(move |_| {
         overview.with(|overview| Chart::draw(&overview.series, overview.step_ms))
     });
     let steps = move || overview.with(|overview| overview.series.len());
@@ -130,7 +132,7 @@ fn time(time: &str) -> AnyView {
 
 #[component]
 fn Bars(
-    drawn: Memo<Chart>,
+    drawn: Kept<Chart>,
     overview: Latest<Overview>,
     selected: RwSignal<Option<usize>>,
 ) -> impl IntoView {
@@ -207,14 +209,14 @@ fn Table(overview: Latest<Overview>) -> impl IntoView {
     view! {
         <details on:toggle=toggled>
             <summary>"As a table"</summary>
-            {move || is_open.get().then(|| table(overview))}
+            {move || is_open.get().then(|| calls(overview))}
         </details>
     }
 }
 
-fn table(overview: Latest<Overview>) -> AnyView {
-    let headings = Series::SHOWN
-        .map(|series| view! { <th scope="col" class="num">{series.label()}</th> }.into_any());
+fn calls(overview: Latest<Overview>) -> AnyView {
+    let series = Series::SHOWN.map(|series| (series.label(), "num", ""));
+    let heads = [&[("Time (UTC)", "", "")][..], &series].concat();
     let rows = move || {
         overview.with(|overview| {
             let rows = overview
@@ -225,20 +227,8 @@ fn table(overview: Latest<Overview>) -> AnyView {
             Some(rows.collect_view().into_any())
         })
     };
-    view! {
-        <div class="scroll" role="region" tabindex="0" aria-label="Calls over time">
-            <table>
-                <thead>
-                    <tr>
-                        <th scope="col">"Time (UTC)"</th>
-                        {headings.collect_view()}
-                    </tr>
-                </thead>
-                <tbody>{move || rows()}</tbody>
-            </table>
-        </div>
-    }
-    .into_any()
+    let rows = (move || rows()).into_any();
+    table("Calls over time", "calls-table", None, &heads, rows)
 }
 
 fn row(point: &Point, step_ms: u64) -> AnyView {

@@ -3,9 +3,18 @@
 use leptos::prelude::*;
 use shared::wire::{Exception, Overview};
 
+use super::table::{Head, table};
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::age;
 use crate::view::number::plural;
+
+const HEADS: [Head; 4] = [
+    ("Until", "", ""),
+    ("Route", "", ""),
+    ("Exception", "", ""),
+    ("Reason", "", ""),
+];
 
 /// The list; nothing when there are none.
 #[component]
@@ -13,16 +22,16 @@ pub(crate) fn Exceptions(
     /// Whose exceptions are shown.
     overview: Latest<Overview>,
 ) -> impl IntoView {
-    let exceptions = Memo::new(move |_| overview.with(|overview| overview.exceptions.clone()));
+    let exceptions = Kept::new(move |_| overview.with(|overview| overview.exceptions.clone()));
     view! {
         {move || {
             let exceptions = exceptions.get();
-            (!exceptions.is_empty()).then(|| table(&exceptions))
+            (!exceptions.is_empty()).then(|| panel(&exceptions))
         }}
     }
 }
 
-fn table(exceptions: &[Exception]) -> AnyView {
+fn panel(exceptions: &[Exception]) -> AnyView {
     let (overdue, granted): (Vec<_>, Vec<_>) =
         exceptions.iter().partition(|exception| exception.overdue);
     let flag = (!overdue.is_empty()).then(|| {
@@ -30,22 +39,12 @@ fn table(exceptions: &[Exception]) -> AnyView {
         let text = plural(number, "past its date", "past their dates");
         view! { <span class="pill warn" data-test="exceptions-overdue">{text}</span> }.into_any()
     });
+    let rows: Vec<AnyView> = overdue.into_iter().chain(granted).map(row).collect();
+    let rows = rows.into_any();
     view! {
         <section class="panel">
-            <h2 id="exceptions">"Exceptions from the full promise " {flag}</h2>
-            <div class="scroll" role="region" tabindex="0" aria-labelledby="exceptions">
-                <table data-test="exceptions">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Until"</th>
-                            <th scope="col">"Route"</th>
-                            <th scope="col">"Exception"</th>
-                            <th scope="col">"Reason"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{overdue.into_iter().chain(granted).map(row).collect_view()}</tbody>
-                </table>
-            </div>
+            <h2>"Exceptions from the full promise " {flag}</h2>
+            {table("Exceptions", "exceptions", None, &HEADS, rows)}
         </section>
     }
     .into_any()

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use shared::time::Timestamp;
 
 use super::keyed::Keyed;
+use crate::app::Names;
 use crate::view::age;
 
 /// A choice among names that are known while the page lives.
@@ -59,6 +60,40 @@ pub(crate) fn Choice(
                 <Keyed names=offered item/>
             </select>
         </label>
+    }
+}
+
+/// The choice of a route and of a tenant, which most pages have.
+#[component]
+pub(crate) fn RouteAndTenant(
+    /// What can be chosen.
+    names: Signal<Names>,
+    /// The chosen route; empty for all.
+    route: Signal<String>,
+    /// The chosen tenant; empty for all.
+    tenant: Signal<String>,
+    /// Called with a new choice of both.
+    choose: Callback<(String, String)>,
+) -> impl IntoView {
+    view! {
+        <div class="narrow" role="group" aria-label="Filters">
+            <Choice
+                label="Route"
+                test="filter-route"
+                all="All routes"
+                options=Signal::derive(move || names.get().routes)
+                value=route
+                choose=Callback::new(move |route| choose.run((route, tenant.get_untracked())))
+            />
+            <Choice
+                label="Tenant"
+                test="filter-tenant"
+                all="All tenants"
+                options=Signal::derive(move || names.get().tenants)
+                value=tenant
+                choose=Callback::new(move |tenant| choose.run((route.get_untracked(), tenant)))
+            />
+        </div>
     }
 }
 

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::field::{Choice, Moment};
 use crate::app::Names;
+use crate::kept::Kept;
 use crate::view::filter::{OperationFilter, Standing};
 use crate::view::{link, words};
 
@@ -11,7 +12,7 @@ use crate::view::{link, words};
 #[component]
 pub(crate) fn FilterBar(
     /// What is chosen.
-    filter: Memo<OperationFilter>,
+    filter: Kept<OperationFilter>,
     /// What can be chosen.
     names: Signal<Names>,
     /// Called with a new choice.

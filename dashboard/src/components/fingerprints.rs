@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use shared::wire::{OperationDetail, OtherFingerprint, RouteKind};
 
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::fingerprint::{self, Group};
 use crate::view::{age, words};
@@ -14,7 +15,7 @@ pub(crate) fn Fingerprints(
     detail: Latest<OperationDetail>,
 ) -> impl IntoView {
     // They change seldom: without this, every answer would draw them anew.
-    let shown = Memo::new(move |_| {
+    let shown = Kept::new(move |_| {
         detail.with(|detail| {
             Some((
                 detail.row.kind,

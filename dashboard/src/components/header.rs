@@ -14,6 +14,14 @@ use crate::view::link;
 /// How long typing must pause before the list follows it.
 const TYPING_PAUSE: Duration = Duration::from_millis(250);
 
+/// The pages, with their hooks for tests.
+const PAGES: [(&str, &str, &str); 4] = [
+    ("Overview", link::OVERVIEW, "nav-overview"),
+    ("Unknown", link::UNKNOWN, "nav-unknown"),
+    ("Operations", link::OPERATIONS, "nav-operations"),
+    ("Audit", link::AUDIT, "nav-audit"),
+];
+
 /// The bar.
 #[component]
 pub(crate) fn Header(
@@ -21,6 +29,8 @@ pub(crate) fn Header(
     pathname: Memo<String>,
     /// What the session may do, once known.
     role: RwSignal<Option<Role>>,
+    /// The session's name, as the audit log has it.
+    who: RwSignal<String>,
     /// What is searched for.
     q: Signal<String>,
     /// Whether the page lists operations, so that it can follow the typing.
@@ -30,13 +40,22 @@ pub(crate) fn Header(
     /// Called to end the session.
     sign_out: Callback<()>,
 ) -> impl IntoView {
-    let current = move |active: bool| active.then_some("page");
-    let on_overview = move || current(pathname.with(|path| path == link::OVERVIEW));
-    let on_operations = move || current(pathname.with(|path| path.starts_with(link::OPERATIONS)));
-    let shown_role = move || match role.get() {
-        None => "",
-        Some(Role::Viewer) => "viewer",
-        Some(Role::Operator) => "operator",
+    let pages = PAGES.map(|(name, href, test)| {
+        let is_here =
+            move |path: &String| path == href || (href != link::OVERVIEW && path.starts_with(href));
+        let current = move || pathname.with(is_here).then_some("page");
+        view! { <a href=href aria-current=move || current() data-test=test>{name}</a> }.into_any()
+    });
+    let shown_role = move || {
+        let role = match role.get() {
+            None => return String::new(),
+            Some(Role::Viewer) => "viewer",
+            Some(Role::Operator) => "operator",
+        };
+        match who.get() {
+            name if name.is_empty() || name == role => role.to_owned(),
+            name => format!("{name}, {role}"),
+        }
     };
     view! {
         <header class="top">
@@ -48,14 +67,11 @@ pub(crate) fn Header(
                 "Oncegate"
             </a>
             <nav aria-label="Pages">
-                <a href=link::OVERVIEW aria-current=move || on_overview() data-test="nav-overview">"Overview"</a>
-                <a href=link::OPERATIONS aria-current=move || on_operations() data-test="nav-operations">
-                    "Operations"
-                </a>
+                {pages.collect_view()}
             </nav>
             <Search q listing search/>
             <div class="self">
-                <span class="role">{move || shown_role()}</span>
+                <span class="role" title=move || who.get()>{move || shown_role()}</span>
                 <ThemeToggle/>
                 <button type="button" class="quiet" data-test="sign-out" on:click=move |_| sign_out.run(())>
                     "Sign out"

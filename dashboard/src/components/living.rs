@@ -61,7 +61,7 @@ fn Forgotten() -> impl IntoView {
         <div class="notice warn" data-test="forgotten">
             <p>
                 <strong>"This record is gone."</strong>
-                " It was forgotten after its retention; below is what was last known of it."
+                " Its retention is over, or it was settled as not happened; below is what was last known of it."
             </p>
         </div>
     }

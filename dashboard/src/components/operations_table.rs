@@ -8,10 +8,24 @@ use shared::wire::{OperationPage, OperationRow, RouteKind};
 
 use super::keyed::Keyed;
 use super::state::StatePill;
+use super::table::{Head, table};
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::filter::Standing;
 use crate::view::number::count;
 use crate::view::{age, link, words};
+
+const HEADS: [Head; 9] = [
+    ("Key or event id", "", ""),
+    ("State", "", ""),
+    ("For", "", "how long in this state"),
+    ("Status", "num", ""),
+    ("Route", "", ""),
+    ("Tenant", "", ""),
+    ("Attempts", "num", ""),
+    ("First seen (UTC)", "", ""),
+    ("Operation", "", ""),
+];
 
 /// The table.
 #[component]
@@ -28,28 +42,14 @@ pub(crate) fn OperationsTable(
         let id = id.to_owned();
         view! { <Row page id now/> }.into_any()
     });
-    view! {
-        <div class="scroll" role="region" tabindex="0" aria-label="Operations">
-            <table class="list" data-test="operations-table">
-                <thead>
-                    <tr>
-                        <th scope="col">"Key or event id"</th>
-                        <th scope="col">"State"</th>
-                        <th scope="col" title="how long in this state">"For"</th>
-                        <th scope="col" class="num">"Status"</th>
-                        <th scope="col">"Route"</th>
-                        <th scope="col">"Tenant"</th>
-                        <th scope="col" class="num">"Attempts"</th>
-                        <th scope="col">"First seen (UTC)"</th>
-                        <th scope="col">"Operation"</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    <Keyed names=ids item/>
-                </tbody>
-            </table>
-        </div>
-    }
+    let rows = view! { <Keyed names=ids item/> };
+    table(
+        "Operations",
+        "operations-table",
+        None,
+        &HEADS,
+        rows.into_any(),
+    )
 }
 
 /// A row keeps its place, and the focus in it, while its contents change.
@@ -57,13 +57,13 @@ pub(crate) fn OperationsTable(
 fn Row(page: Latest<OperationPage>, id: String, now: Signal<Timestamp>) -> impl IntoView {
     let href = link::operation(&id);
     let shown_id = id.clone();
-    let row = Memo::new(move |_| {
+    let row = Kept::new(move |_| {
         page.with(|page| page.operations.iter().find(|row| row.id == id).cloned())
     });
     let text = move |pick: fn(&OperationRow) -> String| {
         row.with(|row| row.as_ref().map(pick).unwrap_or_default())
     };
-    let standing = Memo::new(move |_| {
+    let standing = Kept::new(move |_| {
         row.with(|row| row.as_ref().map(|row| Standing::of(row.state, row.stuck)))
     });
     let alarming = move || matches!(standing.get(), Some(Standing::Unknown | Standing::Stuck));

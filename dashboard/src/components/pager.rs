@@ -1,30 +1,24 @@
 //! Links to the pages before and after; links, because a page is an address.
 
 use leptos::prelude::*;
-use shared::wire::OperationPage;
-
-use crate::live::Latest;
-use crate::view::filter::OperationFilter;
 
 /// The links.
 #[component]
 pub(crate) fn Pager(
-    /// The page shown.
-    filter: Memo<OperationFilter>,
-    /// What came, for the next page's cursor.
-    page: Latest<OperationPage>,
+    /// The address of what is newer, where there is any.
+    newer: Signal<Option<String>>,
+    /// What that link is called.
+    label: &'static str,
+    /// Where one is.
+    place: Signal<String>,
+    /// The address of what is older, where there is any.
+    older: Signal<Option<String>>,
 ) -> impl IntoView {
-    let earlier = move || filter.get().previous_page().map(|page| page.href());
-    let later = move || {
-        let cursor = page.with(|page| page.next.clone())?;
-        Some(filter.get().next_page(cursor).href())
-    };
-    let number = move || filter.with(|filter| filter.trail.len() + 1);
     view! {
         <nav class="pager" aria-label="Pages of the list">
-            {move || Some(leaf(earlier(), "← Newer", "prev", "prev-page"))}
-            <span>{move || format!("Page {}", number())}</span>
-            {move || Some(leaf(later(), "Older →", "next", "next-page"))}
+            {move || Some(leaf(newer.get(), label, "prev", "prev-page"))}
+            <span>{move || place.get()}</span>
+            {move || Some(leaf(older.get(), "Older →", "next", "next-page"))}
         </nav>
     }
 }

@@ -7,9 +7,11 @@ use shared::time::Timestamp;
 use shared::wire::{Live, Overview, RouteCounts};
 
 use super::keyed::Keyed;
+use super::table::{Head, table};
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::age;
-use crate::view::filter::{OperationFilter, Standing};
+use crate::view::filter::{OperationFilter, Standing, UnknownFilter};
 use crate::view::number::{count, ratio};
 use crate::view::series::Series;
 
@@ -17,21 +19,29 @@ use crate::view::series::Series;
 const SEPARATOR: char = '\n';
 
 /// The columns before the partition's, and after, each with its meaning.
-const HEADINGS_BEFORE: [(&str, &str); 4] = [
-    ("Unknown", "operations whose outcome nobody knows now"),
+const HEADS_BEFORE: [Head; 6] = [
+    ("Route", "", ""),
+    ("Tenant", "", ""),
+    (
+        "Unknown",
+        "num",
+        "operations whose outcome nobody knows now",
+    ),
     (
         "Stuck",
+        "num",
         "attempts whose lease ran out with no word until now",
     ),
-    ("Calls", "all calls"),
-    ("Replay ratio", "replayed, of all calls"),
+    ("Calls", "num", "all calls"),
+    ("Replay ratio", "num", "replayed, of all calls"),
 ];
-const HEADINGS_AFTER: [(&str, &str); 2] = [
+const HEADS_AFTER: [Head; 2] = [
     (
         "Changed",
+        "num",
         "redelivered with another body under the same event id",
     ),
-    ("Take-overs", "attempts that took over after a lease"),
+    ("Take-overs", "num", "attempts that took over after a lease"),
 ];
 
 /// The table.
@@ -51,33 +61,13 @@ pub(crate) fn RouteTable(
         let (route, tenant) = (route.to_owned(), tenant.to_owned());
         view! { <Row overview route tenant now/> }.into_any()
     });
-    let partition = Series::SHOWN
-        .iter()
-        .map(|series| (label(*series), series.meaning()));
-    let headings = HEADINGS_BEFORE
-        .into_iter()
-        .chain(partition)
-        .chain(HEADINGS_AFTER);
-    let heading = |(label, meaning)| {
-        view! { <th scope="col" class="num" title=meaning>{label}</th> }.into_any()
-    };
+    let partition = Series::SHOWN.map(|series| (label(series), "num", series.meaning()));
+    let heads = [&HEADS_BEFORE[..], &partition, &HEADS_AFTER].concat();
+    let rows = view! { <Keyed names item/> };
     view! {
         <section class="panel">
-            <h2 id="by-route">"By route and tenant"</h2>
-            <div class="scroll" role="region" tabindex="0" aria-labelledby="by-route">
-                <table data-test="route-table">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Route"</th>
-                            <th scope="col">"Tenant"</th>
-                            {headings.map(heading).collect_view()}
-                        </tr>
-                    </thead>
-                    <tbody>
-                        <Keyed names item/>
-                    </tbody>
-                </table>
-            </div>
+            <h2>"By route and tenant"</h2>
+            {table("By route and tenant", "route-table", None, &heads, rows.into_any())}
         </section>
     }
 }
@@ -151,6 +141,13 @@ fn Row(
         move || place.with(|row| ratio(row.counts.replayed, row.counts.calls()))
     };
     let href = place.filter(None).href();
+    let stuck = place.filter(Some(Standing::Stuck)).href();
+    let unknown = UnknownFilter {
+        route: route.clone(),
+        tenant: tenant.clone(),
+        last_answer: String::new(),
+    }
+    .href();
     view! {
         <tr data-test="route-row" data-route=route.clone() data-tenant=tenant.clone()>
             <th scope="row">
@@ -161,13 +158,13 @@ fn Row(
             </td>
             <LiveCell
                 place=place.clone()
-                standing=Standing::Unknown
+                href=unknown
                 pick=|live| (live.unknown, live.unknown_oldest)
                 now
             />
             <LiveCell
                 place
-                standing=Standing::Stuck
+                href=stuck
                 pick=|live| (live.stuck, live.stuck_oldest)
                 now
             />
@@ -193,12 +190,11 @@ fn Number(number: Signal<u64>) -> impl IntoView {
 #[component]
 fn LiveCell(
     place: Place,
-    standing: Standing,
+    href: String,
     pick: fn(&Live) -> (u64, Option<Timestamp>),
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let href = place.filter(Some(standing)).href();
-    let seen = Memo::new(move |_| place.with(|row| pick(&row.live)));
+    let seen = Kept::new(move |_| place.with(|row| pick(&row.live)));
     let number = move || count(seen.get().0);
     let old = move || {
         seen.get()

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use crate::kept::Kept;
 use crate::view::filter::Standing;
 use crate::view::words;
 
@@ -9,7 +10,7 @@ use crate::view::words;
 #[component]
 pub(crate) fn StatePill(
     /// The state.
-    standing: Memo<Option<Standing>>,
+    standing: Kept<Option<Standing>>,
     /// The hook for tests, where there is one of it.
     #[prop(optional)]
     test: Option<&'static str>,

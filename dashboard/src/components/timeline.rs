@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use shared::time::Timestamp;
 use shared::wire::OperationDetail;
 
+use crate::kept::Kept;
 use crate::live::Latest;
 use crate::view::age;
 use crate::view::timeline::{self, Event};
@@ -16,7 +17,7 @@ pub(crate) fn Timeline(
     /// What is ahead and what is past is measured by.
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let events = Memo::new(move |_| detail.with(|detail| timeline::events(detail, now.get())));
+    let events = Kept::new(move |_| detail.with(|detail| timeline::events(detail, now.get())));
     view! {
         <ol class="timeline" data-test="timeline">
             {move || Some(events.with(|events| lines(events)))}

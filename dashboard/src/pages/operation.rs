@@ -5,17 +5,23 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use shared::time::Timestamp;
-use shared::wire::{OperationDetail, UnknownView};
+use shared::wire::{OperationDetail, PointView, Role, SettleAs, UnknownView};
 
+use crate::app::use_role;
 use crate::components::answer::StoredAnswer;
 use crate::components::attempts::Attempts;
+use crate::components::audit_table::{AuditTable, Log};
 use crate::components::fingerprints::Fingerprints;
 use crate::components::freshness::Updated;
 use crate::components::living::{Drawing, Living};
+use crate::components::settle::{Opened, SettleButtons, SettleDialog};
 use crate::components::state::StatePill;
 use crate::components::timeline::Timeline;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
+use crate::pages::settling::{Settling, use_settling};
 use crate::view::filter::{OperationFilter, Standing};
+use crate::view::settle::Chosen;
 use crate::view::{age, link, words};
 use crate::{api, browser};
 
@@ -31,9 +37,16 @@ pub(crate) fn OperationPage() -> impl IntoView {
     browser::set_title("Operation · Oncegate");
     let params = use_params_map();
     let id = move || params.with(|params| params.get("id").unwrap_or_default());
-    let (poll, detail) = use_live(Memo::new(move |_| api::operation(&id())));
+    let (poll, detail) = use_live(Kept::new(move |_| api::operation(&id())));
     let now = poll.now();
-    let ready = Arc::new(move || view! { <Content detail now/> }.into_any());
+    let settling = use_settling(poll, Callback::new(|_| ()));
+    let Settling {
+        opened,
+        stage,
+        send,
+        ..
+    } = settling;
+    let ready = Arc::new(move || view! { <Content detail settling now/> }.into_any());
     let gone: Drawing = Arc::new(move || view! { <Gone id=id()/> }.into_any());
     view! {
         <div class="head">
@@ -41,6 +54,7 @@ pub(crate) fn OperationPage() -> impl IntoView {
             <Updated poll/>
         </div>
         <Living poll ready gone/>
+        <SettleDialog opened stage send/>
     }
 }
 
@@ -52,17 +66,23 @@ fn Gone(id: String) -> impl IntoView {
             <p>
                 "Nothing is kept under "
                 <code class="wrap">{id}</code>
-                ". Its record may be past its retention, or the address was cut."
+                ". Its record may be past its retention or settled as not happened (then the "
+                <a href=link::AUDIT>"audit log"</a>
+                " has it), or the address was cut."
             </p>
         </section>
     }
 }
 
 #[component]
-fn Content(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
+fn Content(
+    detail: Latest<OperationDetail>,
+    settling: Settling,
+    now: Signal<Timestamp>,
+) -> impl IntoView {
     let key = move || detail.with(|detail| detail.row.key.clone());
     Effect::new(move |_| browser::set_title(&format!("{} · Oncegate", key())));
-    let standing = Memo::new(move |_| {
+    let standing = Kept::new(move |_| {
         detail.with(|detail| Some(Standing::of(detail.row.state, detail.row.stuck)))
     });
     let since = move || {
@@ -83,6 +103,7 @@ fn Content(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl Into
             </p>
         </div>
         <Warnings detail now/>
+        <ByHand detail settling standing/>
         <div class="notice next">
             <p>
                 <strong>"What a retry will meet: "</strong>
@@ -105,6 +126,7 @@ fn Content(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl Into
                 </section>
             </div>
         </div>
+        <Logged detail/>
         <section class="panel">
             <h2>"Fingerprint"</h2>
             <Fingerprints detail/>
@@ -119,12 +141,73 @@ fn Content(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl Into
 /// Why the outcome is unknown, and whether the work may have been done twice.
 #[component]
 fn Warnings(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
-    let unknown = Memo::new(move |_| detail.with(|detail| detail.unknown.clone()));
-    let twice = Memo::new(move |_| detail.with(|detail| detail.may_have_run_twice));
+    let unknown = Kept::new(move |_| detail.with(|detail| detail.unknown.clone()));
+    let twice = Kept::new(move |_| detail.with(|detail| detail.may_have_run_twice));
     view! {
         {move || unknown.get().map(|unknown| why_unknown(unknown, now))}
         {move || twice.get().then(may_have_run_twice)}
     }
+}
+
+/// Settling it, for those who may, while there is anything to settle.
+#[component]
+fn ByHand(
+    detail: Latest<OperationDetail>,
+    settling: Settling,
+    standing: Kept<Option<Standing>>,
+) -> impl IntoView {
+    let role = use_role();
+    let open = Callback::new(move |settle_as: SettleAs| {
+        let (ids, subject) = untrack(|| {
+            detail.with(|detail| {
+                let row = &detail.row;
+                let subject = format!("{} · {} · {}", row.key, row.route, row.tenant);
+                (vec![row.id.clone()], subject)
+            })
+        });
+        settling.open(Opened {
+            settle_as,
+            chosen: Chosen::These(ids),
+            subject,
+        });
+    });
+    let offered = Kept::new(move |_| {
+        let unknown = matches!(standing.get(), Some(Standing::Unknown | Standing::Stuck));
+        role.get().filter(|_| unknown)
+    });
+    let draw = move |role| {
+        match role {
+        Role::Operator => view! {
+            <div class="bar" role="group" aria-label="Settle it by hand">
+                <p>"Settle it by hand:"</p>
+                <SettleButtons disabled=Signal::stored(false) open/>
+            </div>
+        }
+        .into_any(),
+        Role::Viewer => view! {
+            <p class="faint" data-test="viewer-hint">"Settling it by hand takes the operator role."</p>
+        }
+        .into_any(),
+    }
+    };
+    view! { {move || offered.get().map(draw)} }
+}
+
+/// What was logged of it, once there is anything.
+#[component]
+fn Logged(detail: Latest<OperationDetail>) -> impl IntoView {
+    let entries = Kept::new(move |_| detail.with(|detail| detail.log.clone()));
+    let any = Kept::new(move |_| entries.with(|entries| !entries.is_empty()));
+    let draw = move || {
+        view! {
+            <section class="panel" data-test="operation-log">
+                <h2>"Audit log"</h2>
+                <AuditTable entries log=Log::OneOperation/>
+            </section>
+        }
+        .into_any()
+    };
+    view! { {move || any.get().then(draw)} }
 }
 
 fn why_unknown(unknown: UnknownView, now: Signal<Timestamp>) -> AnyView {
@@ -224,6 +307,56 @@ fn Facts(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoVi
             <dd>{move || lease()}</dd>
             <dt>"Forgotten at"</dt>
             <dd>{move || forgotten()}</dd>
+            <Settled detail now/>
         </dl>
     }
+}
+
+/// By whose word it is known, or how far it came and what is being tried; each only where there is something to say.
+#[component]
+fn Settled(detail: Latest<OperationDetail>, now: Signal<Timestamp>) -> impl IntoView {
+    let by = move || {
+        let by = detail.with(|detail| detail.settled_by.clone())?;
+        Some(fact("Known by", "settled-by", words::who(&by).to_owned()))
+    };
+    let next = move || {
+        let unknown = detail.with(|detail| detail.row.unknown.clone())?;
+        let next = words::next_step(&unknown, now.get());
+        let told = match unknown.tries {
+            0 => next,
+            tries => format!("{next} (resolver tried {tries} ×)"),
+        };
+        Some(fact("What happens next", "next-step", told))
+    };
+    let reference = move || {
+        let reference = detail.with(|detail| detail.reference.clone())?;
+        Some(fact("Origin's reference", "reference", reference))
+    };
+    let point = Kept::new(move |_| detail.with(|detail| detail.point.clone()));
+    view! {
+        {move || by()}
+        {move || next()}
+        {move || reference()}
+        {move || point.get().map(recovery_point)}
+    }
+}
+
+fn fact(name: &'static str, test: &'static str, value: String) -> AnyView {
+    view! {
+        <dt>{name}</dt>
+        <dd class="wrap" data-test=test>{value}</dd>
+    }
+    .into_any()
+}
+
+fn recovery_point(point: PointView) -> AnyView {
+    let data = (!point.data.is_empty()).then(|| {
+        view! { <pre tabindex="0" role="region" aria-label="What the origin keeps with it">{point.data}</pre> }
+            .into_any()
+    });
+    view! {
+        <dt>"Recovery point"</dt>
+        <dd data-test="recovery-point">{point.name} {data}</dd>
+    }
+    .into_any()
 }

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use leptos::task::spawn_local;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_navigate, use_query_map};
+use leptos_router::hooks::use_query_map;
 use shared::time::Timestamp;
-use shared::wire::{OperationPage, Overview};
+use shared::wire::OperationPage;
 
-use crate::api::Failure;
-use crate::app::Names;
+use crate::app::{names_to_choose, use_go};
 use crate::components::filter_bar::FilterBar;
 use crate::components::freshness::{Silent, Updated};
 use crate::components::living::Living;
 use crate::components::operations_table::OperationsTable;
 use crate::components::pager::Pager;
 use crate::components::status::FirstCommand;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
-use crate::view::filter::{OperationFilter, OverviewFilter};
+use crate::view::filter::OperationFilter;
 use crate::view::link;
 use crate::{api, browser};
 
@@ -34,17 +32,10 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     browser::set_title("Operations · Oncegate");
     let query = use_query_map();
     let filter =
-        Memo::new(move |_| query.with(|query| OperationFilter::read(|name| query.get(name))));
-    let (poll, page) = use_live(Memo::new(move |_| filter.with(api::operations)));
-    let navigate = use_navigate();
-    let choose = Callback::new(move |filter: OperationFilter| {
-        let options = NavigateOptions {
-            resolve: false,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&filter.href(), options);
-    });
+        Kept::new(move |_| query.with(|query| OperationFilter::read(|name| query.get(name))));
+    let (poll, page) = use_live(Kept::new(move |_| filter.with(api::operations)));
+    let go = use_go();
+    let choose = Callback::new(move |filter: OperationFilter| go.run(filter.href()));
     let now = poll.now();
     let ready = Arc::new(move || view! { <Content page filter now/> }.into_any());
     view! {
@@ -57,37 +48,13 @@ pub(crate) fn OperationsPage() -> impl IntoView {
     }
 }
 
-/// The names to filter by: from the overview if it was open before, else asked for once.
-fn names_to_choose() -> Signal<Names> {
-    let names: RwSignal<Option<Names>> = expect_context();
-    if names.with_untracked(Option::is_none) {
-        spawn_local(async move {
-            // Without an answer the filters offer what the address names; the list says what is wrong.
-            if let Ok(overview) = ask_overview().await {
-                let known = Names {
-                    routes: overview.routes,
-                    tenants: overview.tenants,
-                };
-                names.try_set(Some(known));
-            }
-        });
-    }
-    Signal::derive(move || names.get().unwrap_or_default())
-}
-
-async fn ask_overview() -> Result<Overview, Failure> {
-    api::get(api::overview(&OverviewFilter::default()))
-        .await?
-        .read()
-}
-
 #[component]
 fn Content(
     page: Latest<OperationPage>,
-    filter: Memo<OperationFilter>,
+    filter: Kept<OperationFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let empty = Memo::new(move |_| page.with(|page| page.operations.is_empty()));
+    let empty = Kept::new(move |_| page.with(|page| page.operations.is_empty()));
     let silent = Signal::derive(move || page.with(|page| u64::from(page.objects_silent)));
     let list = move || match (
         empty.get(),
@@ -97,10 +64,21 @@ fn Content(
         (true, true) => view! { <NoMatch/> }.into_any(),
         (true, false) => view! { <FirstCommand title="No operations yet".to_owned()/> }.into_any(),
     };
+    let newer = move || filter.get().previous_page().map(|page| page.href());
+    let older = move || {
+        let cursor = page.with(|page| page.next.clone())?;
+        Some(filter.get().next_page(cursor).href())
+    };
+    let number = move || format!("Page {}", filter.with(|filter| filter.trail.len() + 1));
     view! {
         <Silent objects=silent missing="Their operations are missing from the list."/>
         {move || list()}
-        <Pager filter page/>
+        <Pager
+            newer=Signal::derive(newer)
+            label="← Newer"
+            place=Signal::derive(number)
+            older=Signal::derive(older)
+        />
     }
 }
 

@@ -8,16 +8,17 @@ use leptos_router::hooks::{use_navigate, use_query_map};
 use shared::time::Timestamp;
 use shared::wire::Overview;
 
-use crate::app::{Announcer, Names};
+use crate::app::{Announcer, Names, use_go};
 use crate::components::attention::Attention;
 use crate::components::chart::CallsChart;
 use crate::components::exceptions::Exceptions;
-use crate::components::field::Choice;
+use crate::components::field::RouteAndTenant;
 use crate::components::freshness::{Silent, Updated};
 use crate::components::living::Living;
 use crate::components::numbers::Numbers;
 use crate::components::route_table::RouteTable;
 use crate::components::status::FirstCommand;
+use crate::kept::Kept;
 use crate::live::{Dated, Latest, use_live};
 use crate::view::filter::{OperationFilter, OverviewFilter, Range};
 use crate::view::number::plural;
@@ -35,8 +36,8 @@ pub(crate) fn OverviewPage() -> impl IntoView {
     browser::set_title("Overview · Oncegate");
     let query = use_query_map();
     let filter =
-        Memo::new(move |_| query.with(|query| OverviewFilter::read(|name| query.get(name))));
-    let (poll, overview) = use_live(Memo::new(move |_| filter.with(api::overview)));
+        Kept::new(move |_| query.with(|query| OverviewFilter::read(|name| query.get(name))));
+    let (poll, overview) = use_live(Kept::new(move |_| filter.with(api::overview)));
     keep_names(overview);
     call_when_it_gets_worse(overview);
     let now = poll.now();
@@ -53,17 +54,9 @@ pub(crate) fn OverviewPage() -> impl IntoView {
 
 /// Range, route and tenant.
 #[component]
-fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
+fn Controls(filter: Kept<OverviewFilter>) -> impl IntoView {
     let names: RwSignal<Option<Names>> = expect_context();
-    let navigate = use_navigate();
-    let go = Callback::new(move |filter: OverviewFilter| {
-        let options = NavigateOptions {
-            resolve: false,
-            scroll: false,
-            ..NavigateOptions::default()
-        };
-        navigate(&filter.href(), options);
-    });
+    let go = use_go();
     let ranges = Range::ALL.map(|range| {
         view! {
             <a
@@ -77,50 +70,26 @@ fn Controls(filter: Memo<OverviewFilter>) -> impl IntoView {
         }
         .into_any()
     });
-    let offer = move |pick: fn(&Names) -> &Vec<String>| {
-        Signal::derive(move || {
-            names.with(|names| {
-                names
-                    .as_ref()
-                    .map(|names| pick(names).clone())
-                    .unwrap_or_default()
-            })
-        })
-    };
     view! {
         <div class="ranges" role="group" aria-label="Range">{ranges.collect_view()}</div>
-        <div class="narrow" role="group" aria-label="Filters">
-            <Choice
-                label="Route"
-                test="filter-route"
-                all="All routes"
-                options=offer(|names| &names.routes)
-                value=Signal::derive(move || filter.get().route)
-                choose=Callback::new(move |route| {
-                    go.run(OverviewFilter { route, ..filter.get_untracked() });
-                })
-            />
-            <Choice
-                label="Tenant"
-                test="filter-tenant"
-                all="All tenants"
-                options=offer(|names| &names.tenants)
-                value=Signal::derive(move || filter.get().tenant)
-                choose=Callback::new(move |tenant| {
-                    go.run(OverviewFilter { tenant, ..filter.get_untracked() });
-                })
-            />
-        </div>
+        <RouteAndTenant
+            names=Signal::derive(move || names.get().unwrap_or_default())
+            route=Signal::derive(move || filter.get().route)
+            tenant=Signal::derive(move || filter.get().tenant)
+            choose=Callback::new(move |(route, tenant)| {
+                go.run(OverviewFilter { route, tenant, ..filter.get_untracked() }.href());
+            })
+        />
     }
 }
 
 #[component]
 fn Content(
     overview: Latest<Overview>,
-    filter: Memo<OverviewFilter>,
+    filter: Kept<OverviewFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
-    let empty = Memo::new(move |_| {
+    let empty = Kept::new(move |_| {
         let all = filter.with(|filter| filter.route.is_empty() && filter.tenant.is_empty());
         all && overview.with(|overview| overview.totals.calls() == 0 && overview.live.tracked == 0)
     });
@@ -145,7 +114,7 @@ fn Content(
 #[component]
 fn Traffic(
     overview: Latest<Overview>,
-    filter: Memo<OverviewFilter>,
+    filter: Kept<OverviewFilter>,
     now: Signal<Timestamp>,
 ) -> impl IntoView {
     let navigate = use_navigate();
@@ -198,18 +167,26 @@ fn keep_names(overview: Latest<Overview>) {
 /// The tab's title counts what needs somebody, and a rise is announced.
 fn call_when_it_gets_worse(overview: Latest<Overview>) {
     let announcer: Announcer = expect_context();
-    Effect::new(move |earlier: Option<Option<(u64, u64)>>| {
-        let now = overview.with(|overview| Some((overview.live.unknown, overview.live.stuck)));
-        let (unknown, stuck) = now?;
-        browser::set_title(&match unknown + stuck {
+    Effect::new(move |earlier: Option<Option<[u64; 3]>>| {
+        let now = overview.with(|overview| {
+            let (live, settled) = (&overview.live, &overview.settled);
+            Some([live.unknown, live.needs_a_person, settled.contradictions])
+        });
+        // Stuck ones are among the unknown.
+        let [unknown, person, contradictions] = now?;
+        browser::set_title(&match unknown + contradictions {
             0 => "Overview · Oncegate".to_owned(),
             sum => format!("({sum}) Overview · Oncegate"),
         });
-        if let Some((unknown_then, stuck_then)) = earlier.flatten()
-            && (unknown > unknown_then || stuck > stuck_then)
+        let rises = |(now, then): (&u64, &u64)| now > then;
+        if let (Some(then), Some(now)) = (earlier.flatten(), now)
+            && now.iter().zip(&then).any(rises)
         {
             let unknown = plural(unknown, "unknown outcome", "unknown outcomes");
-            announcer.say(&format!("{unknown}, {stuck} stuck"));
+            let contradictions = plural(contradictions, "contradiction", "contradictions");
+            announcer.say(&format!(
+                "{unknown}, {person} need a person, {contradictions}"
+            ));
         }
         now
     });

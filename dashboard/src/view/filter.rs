@@ -1,7 +1,7 @@
 //! What a page asks for, and its two query strings: the page's own (readable, for sharing) and the gateway's.
 
 use shared::time::Timestamp;
-use shared::wire::OperationState;
+use shared::wire::{Matching, OperationState};
 
 use super::{age, link};
 
@@ -100,6 +100,100 @@ impl OverviewFilter {
                 ("tenant", self.tenant.clone()),
             ],
         )
+    }
+}
+
+/// Which unknown outcomes are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UnknownFilter {
+    /// One route only; all when empty.
+    pub(crate) route: String,
+    /// One tenant only; all when empty.
+    pub(crate) tenant: String,
+    /// Only after this last word of the origin's; all when empty.
+    pub(crate) last_answer: String,
+}
+
+impl UnknownFilter {
+    /// Reads the page's query.
+    pub(crate) fn read(get: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            route: get("route").unwrap_or_default(),
+            tenant: get("tenant").unwrap_or_default(),
+            last_answer: get("last_answer").unwrap_or_default(),
+        }
+    }
+
+    /// The page's address with this filter.
+    pub(crate) fn href(&self) -> String {
+        self.ask(link::UNKNOWN)
+    }
+
+    /// The gateway's address that answers it.
+    pub(crate) fn ask(&self, path: &str) -> String {
+        link::with_query(
+            path,
+            &[
+                ("route", self.route.clone()),
+                ("tenant", self.tenant.clone()),
+                ("last_answer", self.last_answer.clone()),
+            ],
+        )
+    }
+
+    /// The same for settling all that match; only after one last answer.
+    pub(crate) fn matching(&self) -> Option<Matching> {
+        let named = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
+        Some(Matching {
+            tenant: named(&self.tenant),
+            route: named(&self.route),
+            last_answer: named(&self.last_answer)?,
+        })
+    }
+}
+
+/// Which entries of the audit log are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AuditFilter {
+    /// One route only; all when empty.
+    pub(crate) route: String,
+    /// One tenant only; all when empty.
+    pub(crate) tenant: String,
+    /// The page, as the gateway named it; the newest when empty.
+    pub(crate) before: String,
+}
+
+impl AuditFilter {
+    /// Reads the page's query.
+    pub(crate) fn read(get: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            route: get("route").unwrap_or_default(),
+            tenant: get("tenant").unwrap_or_default(),
+            before: get("before").unwrap_or_default(),
+        }
+    }
+
+    /// The page's address with this filter.
+    pub(crate) fn href(&self) -> String {
+        self.ask(link::AUDIT)
+    }
+
+    /// The gateway's address that answers it.
+    pub(crate) fn ask(&self, path: &str) -> String {
+        link::with_query(
+            path,
+            &[
+                ("route", self.route.clone()),
+                ("tenant", self.tenant.clone()),
+                ("before", self.before.clone()),
+            ],
+        )
+    }
+
+    /// The same filter from another page on; from the newest entry on when it has no name.
+    pub(crate) fn page(mut self, before: String) -> Self {
+        self.before = before;
+        self
     }
 }
 
@@ -308,6 +402,43 @@ mod tests {
             };
             assert_eq!(OverviewFilter::read(query(&filter.href())), filter);
         }
+    }
+
+    #[test]
+    fn filters_of_unknown_outcomes_and_of_the_log_read_back() {
+        let unknown = UnknownFilter {
+            route: "orders".to_owned(),
+            tenant: "acme".to_owned(),
+            last_answer: "502".to_owned(),
+        };
+        let everything = UnknownFilter::default();
+        for filter in [&unknown, &everything] {
+            assert_eq!(UnknownFilter::read(query(&filter.href())), *filter);
+        }
+        assert_eq!(
+            unknown.ask("/x"),
+            "/x?route=orders&tenant=acme&last_answer=502"
+        );
+        assert_eq!(everything.matching(), None);
+        let matching = UnknownFilter {
+            tenant: String::new(),
+            ..unknown
+        }
+        .matching();
+        let expected = Matching {
+            tenant: None,
+            route: Some("orders".to_owned()),
+            last_answer: "502".to_owned(),
+        };
+        assert_eq!(matching, Some(expected));
+        let log = AuditFilter {
+            route: "orders".to_owned(),
+            ..AuditFilter::default()
+        };
+        let older = log.clone().page("c2".to_owned());
+        assert_eq!(older.ask("/x"), "/x?route=orders&before=c2");
+        assert_eq!(AuditFilter::read(query(&older.href())), older);
+        assert_eq!(older.page(String::new()), log);
     }
 
     #[test]

@@ -8,6 +8,10 @@ pub(crate) const BASE: &str = "/_oncegate";
 pub(crate) const OVERVIEW: &str = "/_oncegate/";
 /// The list of operations.
 pub(crate) const OPERATIONS: &str = "/_oncegate/operations";
+/// The outcomes that nobody knows.
+pub(crate) const UNKNOWN: &str = "/_oncegate/unknown";
+/// The audit log.
+pub(crate) const AUDIT: &str = "/_oncegate/audit";
 /// The page to sign in on.
 pub(crate) const LOGIN: &str = "/_oncegate/login";
 

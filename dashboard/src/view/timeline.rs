@@ -3,7 +3,7 @@
 //! Replays and refused twins are not in it: they write no row (P7), only counts.
 
 use shared::time::Timestamp;
-use shared::wire::{Attempt, AttemptEnding, OperationDetail, OperationState};
+use shared::wire::{Attempt, AttemptEnding, AuditEntry, OperationDetail, OperationState};
 
 use super::{age, words};
 
@@ -69,7 +69,8 @@ pub(crate) fn events(detail: &OperationDetail, now: Timestamp) -> Vec<Event> {
         lease(detail, now),
         forgotten(detail, now),
     ];
-    for event in attempts.chain(others).chain(rest).flatten() {
+    let log = detail.log.iter().map(|entry| Some(logged(entry)));
+    for event in attempts.chain(others).chain(log).chain(rest).flatten() {
         let place = events.partition_point(|earlier| earlier.at <= event.at);
         events.insert(place, event);
     }
@@ -131,6 +132,17 @@ fn found_unknown(detail: &OperationDetail) -> Option<Event> {
     });
     let what = format!("Unknown after attempt {}", unknown.number);
     (!told).then(|| event(unknown.since, what, Tone::Bad))
+}
+
+/// What somebody settled, or what came too late.
+fn logged(entry: &AuditEntry) -> Event {
+    let act = words::act(entry);
+    let (what, tone) = match &*entry.who {
+        _ if entry.contradicts => (format!("{act}: contradicts what was settled"), Tone::Bad),
+        "attempt" => (act, Tone::Warn),
+        who => (format!("{act} by {}", words::who(who)), Tone::Plain),
+    };
+    event(entry.at, what, tone)
 }
 
 fn lease(detail: &OperationDetail, now: Timestamp) -> Option<Event> {
@@ -195,6 +207,7 @@ mod tests {
             since: at(0),
             attempts: 1,
             status: None,
+            unknown: None,
         };
         let text = serde_json::json!({
             "row": row, "fingerprint": "v1:00", "attempts": attempts, "next": "",
@@ -280,6 +293,44 @@ mod tests {
         assert_eq!(events(&detail, at(99)).len(), 4);
         detail.attempts = vec![attempt(1, 0, Some(30), AttemptEnding::LeaseRanOut)];
         assert_eq!(events(&detail, at(99)).len(), 3);
+    }
+
+    #[test]
+    fn settlements_and_late_answers_are_part_of_the_story() {
+        let entry = |at_ms, who: &str, act: &str, contradicts| AuditEntry {
+            at: at(at_ms),
+            who: who.to_owned(),
+            act: act.to_owned(),
+            status: Some(201),
+            contradicts,
+            operation: "op".to_owned(),
+            tenant: "acme".to_owned(),
+            route: "orders".to_owned(),
+            key: "key".to_owned(),
+            reason: String::new(),
+            before: String::new(),
+            after: String::new(),
+        };
+        let mut detail = detail(OperationState::Completed, Vec::new());
+        detail.log = vec![
+            entry(10, "kim", "succeeded", false),
+            entry(20, "attempt", "late_final", false),
+            entry(30, "attempt", "late_final", true),
+        ];
+        check(
+            &detail,
+            99,
+            &[
+                (0, "Key first claimed", Tone::Plain),
+                (10, "Settled as succeeded with 201 by kim", Tone::Plain),
+                (20, "Late answer with 201 from the origin", Tone::Warn),
+                (
+                    30,
+                    "Late answer with 201 from the origin: contradicts what was settled",
+                    Tone::Bad,
+                ),
+            ],
+        );
     }
 
     #[test]

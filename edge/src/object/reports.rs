@@ -39,7 +39,9 @@ impl Inside {
         let mut refusal = None;
         match &mut report.said {
             Said::Checkpoint { name, .. } => {
-                refusal = self.on_route(now, |route| refuse_phase(route, name))?.flatten();
+                refusal = self
+                    .on_route(now, |route| refuse_phase(route, name))?
+                    .flatten();
             }
             // A2: a body over the route's cap is not kept, and the outcome is one all the same.
             Said::Complete(outcome) => {

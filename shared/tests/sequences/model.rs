@@ -235,6 +235,7 @@ impl Model {
     fn question(&self, until: Timestamp) -> Question {
         Question {
             unknown: nothing_known(),
+            number: AttemptNumber::new(self.number),
             until,
             since_dispatch: Millis::new(0),
             reference: None,

@@ -145,6 +145,21 @@ fn u3_an_unknown_outcome_is_met_as_the_route_says_and_never_before_the_lease_end
 }
 
 #[test]
+fn l3_a_superseded_caller_never_claims_again() {
+    let running = Begin::Wait {
+        lease_until: t(60_000),
+    };
+    let unknown = Begin::Unknown {
+        unknown: Unknown::lease_ran_out(t(60_000), n(2)),
+        retry_at: None,
+    };
+    for policy in [park(), resume(), probe(), rerun()] {
+        check_begin(Some(taken_over()), &ask(1, A), &policy, 59_999, &running);
+        check_begin(Some(taken_over()), &ask(1, A), &policy, 60_000, &unknown);
+    }
+}
+
+#[test]
 fn l3_a_take_over_has_a_new_token_a_higher_number_and_the_whole_history() {
     let record = taken_over();
     assert_eq!((record.attempt, record.number), (token(2), n(2)));
