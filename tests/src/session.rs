@@ -193,12 +193,6 @@ impl Session {
             .with_header("Cookie", cookie.split(';').next().unwrap_or_default())
     }
 
-    /// The cron's tick, which the local runtime never gives by itself.
-    pub async fn tick(&self) {
-        let answer = self.http().get("/cdn-cgi/handler/scheduled").send().await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-    }
-
     /// Tells the Worker's hooks something: one of its paths for tests, with a query.
     pub async fn hook(&self, path_and_query: &str) {
         let path = format!("/_oncegate/test/{path_and_query}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tests::client::{Answer, Call, Client};
 use tests::deadline::{eventually, eventually_each};
 use tests::desk::Desk;
-use tests::keys::{key, uuid_v7};
+use tests::keys::{key, now_ms, uuid_v7};
 use tests::origin::{Origin, Repeats};
 use tests::plan::{Cut, Plan};
 use tests::session::Session;
@@ -63,6 +63,7 @@ fn clocks_that_are_ten_minutes_apart_change_no_decision() {
                 tenant,
                 skew: Skew { worker, objects },
             };
+            bench.is_set().await;
             tokio::join!(
                 bench.running(),
                 bench.resumed(),
@@ -107,6 +108,14 @@ fn settings(deduping: &Origin) -> Settings {
 impl Bench<'_> {
     fn call(&self, path: &str) -> Call {
         self.client.post(path).key(&key("clocks"))
+    }
+
+    /// What the Worker takes the time to be is shown to operators.
+    async fn is_set(&self) {
+        let audit = self.desk.get("audit?tenant=none").await;
+        let worker = audit["now"].as_u64().expect("the gateway's clock");
+        let expected = now_ms().saturating_add_signed(self.skew.worker);
+        assert!(worker.abs_diff(expected) < 5_000, "{worker} {:?}", self.skew);
     }
 
     /// A twin of a running attempt is told to come again soon, and the attempt has as long as its route says.
