@@ -18,7 +18,8 @@ impl Desk {
         Self { client }
     }
 
-    async fn get(&self, path: &str) -> Value {
+    /// What one of the operators' pages of data says.
+    pub async fn get(&self, path: &str) -> Value {
         let answer = self
             .client
             .get(&format!("/_oncegate/operator/{path}"))

@@ -18,9 +18,12 @@ enum Extent {
     Quick,
     /// And the gateway in its local runtime, and the browser.
     Usual,
-    /// And the planted bugs.
+    /// And the planted bugs, and many more lost machines.
     Full,
 }
+
+/// How often the machine is lost at each place in a full run; the suite has its own number for all others.
+const KILLS_FULL: &str = "25";
 
 /// Reads `[--quick|--full]` and tests.
 pub(crate) fn test(repo: &Repo, words: &[String]) -> Result<()> {
@@ -46,7 +49,7 @@ pub(crate) fn test(repo: &Repo, words: &[String]) -> Result<()> {
     exhaustive(repo)?;
     build::build(repo, &Plan::tested())?;
     probe(repo)?;
-    end_to_end(repo)
+    end_to_end(repo, extent)
 }
 
 fn formatting(repo: &Repo) -> Result<()> {
@@ -123,7 +126,7 @@ fn probe(repo: &Repo) -> Result<()> {
 }
 
 /// The suites of the `tests` crate, against the Worker with its hooks and the one that is deployed.
-fn end_to_end(repo: &Repo) -> Result<()> {
+fn end_to_end(repo: &Repo, extent: Extent) -> Result<()> {
     setup::browser::chromium()?;
     say("end-to-end and browser tests: cargo test -p tests");
     let mut suites = cargo(repo);
@@ -135,6 +138,9 @@ fn end_to_end(repo: &Repo) -> Result<()> {
         "--test",
         "*",
     ]);
+    if extent == Extent::Full {
+        suites.env("ONCEGATE_KILLS", KILLS_FULL);
+    }
     run(
         &mut suites,
         "logs and state of each session are under target/sessions",
