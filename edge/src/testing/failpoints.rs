@@ -12,7 +12,7 @@ use crate::message_operator::OperatorMessage;
 use crate::telemetry::{Level, event};
 
 /// How long one wait lasts; it begins again. Without a timer the runtime would take the wait for code that hangs, and answer.
-const WAIT: Duration = Duration::from_secs(600);
+const WAIT: Duration = Duration::from_mins(10);
 
 thread_local! {
     /// The place that is armed. The local runtime runs the Worker and its objects in one isolate, so all see it.
