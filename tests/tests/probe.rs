@@ -210,15 +210,16 @@ async fn check_status(path: &'static str, said: Option<&'static str>, expected: 
 fn what_a_probe_finds_has_the_status_that_the_origin_or_the_route_names() {
     // U3
     tests::run(async {
-        at_once([
-            check_status("/v1/explicit", None, 203),
-            check_status("/v1/explicit", Some("402"), 402),
-            check_status("/v1/mapped", None, 207),
-            check_status("/v1/mapped", Some("201"), 201),
-            check_status("/v1/mapped", Some("nonsense"), 207),
-            check_status("/v1/mapped", Some("199"), 207),
-        ])
-        .await;
+        let rows = [
+            ("/v1/explicit", None, 203),
+            ("/v1/explicit", Some("402"), 402),
+            ("/v1/mapped", None, 207),
+            ("/v1/mapped", Some("201"), 201),
+            ("/v1/mapped", Some("nonsense"), 207),
+            ("/v1/mapped", Some("199"), 207),
+        ];
+        at_once(rows.map(|(path, said, expected)| Box::pin(check_status(path, said, expected))))
+            .await;
     });
 }
 
@@ -510,7 +511,8 @@ async fn check_reference(path: &'static str, header: &str, reference: &str, targ
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes()
+        .fold(String::new(), |text, byte| format!("{text}%{byte:02X}"))
 }
 
 #[test]
@@ -779,5 +781,24 @@ fn a_delivery_asks_the_origin_too() {
         );
         assert_eq!(session.origin.probes_of(&found.operation()).len(), 1);
         assert_eq!(session.origin.effects_of(found.number), 1);
+    });
+}
+
+#[test]
+fn a_begin_that_came_twice_asks_once() {
+    // L7, U3
+    tests::run(async {
+        let session = gateway().await;
+        let call = call(session, "/v1/explicit");
+        let operation = unheard(&call).await.operation();
+        let settled = call
+            .clone()
+            .header("Oncegate-Test", "begin-twice")
+            .until_known()
+            .await;
+        assert_eq!((settled.status, settled.verdict()), (201, Some("replayed")));
+        call.send().await.assert_replay_of(&settled);
+        assert_eq!(session.origin.probes_of(&operation).len(), 1);
+        assert_eq!(session.origin.seen_of(&operation).len(), 1);
     });
 }
