@@ -75,12 +75,7 @@ fn clocks_that_are_ten_minutes_apart_change_no_decision() {
         }
         // Both jump while attempts are at their origin.
         session.hook("clocks").await;
-        for (worker, objects) in [
-            (APART_MS, 0),
-            (-APART_MS, 0),
-            (0, APART_MS),
-            (0, -APART_MS),
-        ] {
+        for (worker, objects) in [(APART_MS, 0), (-APART_MS, 0), (0, APART_MS), (0, -APART_MS)] {
             jumped(&session, worker, objects).await;
             session.hook("clocks").await;
         }
@@ -115,7 +110,11 @@ impl Bench<'_> {
         let audit = self.desk.get("audit?tenant=none").await;
         let worker = audit["now"].as_u64().expect("the gateway's clock");
         let expected = now_ms().saturating_add_signed(self.skew.worker);
-        assert!(worker.abs_diff(expected) < 5_000, "{worker} {:?}", self.skew);
+        assert!(
+            worker.abs_diff(expected) < 5_000,
+            "{worker} {:?}",
+            self.skew
+        );
     }
 
     /// A twin of a running attempt is told to come again soon, and the attempt has as long as its route says.
@@ -127,7 +126,11 @@ impl Bench<'_> {
         let left = seen.header("oncegate-deadline").map(String::from);
         let left: Option<u64> = left.and_then(|left| left.parse().ok());
         let usual = TIMEOUT_MS / 2..=TIMEOUT_MS;
-        assert!(left.is_some_and(|left| usual.contains(&left)), "{left:?} {:?}", self.skew);
+        assert!(
+            left.is_some_and(|left| usual.contains(&left)),
+            "{left:?} {:?}",
+            self.skew
+        );
         let twin = call.send().await;
         twin.assert_problem(409, "in_progress", "same-key");
         self.waits(&twin, Duration::from_secs(1));
@@ -156,13 +159,21 @@ impl Bench<'_> {
         })
         .await;
         let after = claimed_at.elapsed();
-        assert!(after + SLACK >= LEASE, "an early take-over: {after:?} {:?}", self.skew);
+        assert!(
+            after + SLACK >= LEASE,
+            "an early take-over: {after:?} {:?}",
+            self.skew
+        );
         resumed.assert_created();
         let operation = resumed.operation();
         assert_eq!(self.deduping.seen_of(&operation).len(), 2);
         for seen in self.deduping.seen_of(&operation) {
             let left = seen.header("oncegate-deadline").map(str::parse::<u64>);
-            assert!(matches!(left, Some(Ok(1..=TIMEOUT_MS))), "{left:?} {:?}", self.skew);
+            assert!(
+                matches!(left, Some(Ok(1..=TIMEOUT_MS))),
+                "{left:?} {:?}",
+                self.skew
+            );
         }
     }
 
@@ -175,15 +186,25 @@ impl Bench<'_> {
         let id = found.operation();
         let outcome = serde_json::json!({ "status": 201, "body": "settled" });
         eventually("the lease is over", LEASE * 4, || async {
-            let word = self.desk.settle(&id, "succeeded", Some(outcome.clone())).await;
+            let word = self
+                .desk
+                .settle(&id, "succeeded", Some(outcome.clone()))
+                .await;
             assert!(word == "running" || word == "settled", "{word}");
             (word == "settled").then_some(())
         })
         .await;
         let after = claimed_at.elapsed();
-        assert!(after + SLACK >= LEASE, "settled while it ran: {after:?} {:?}", self.skew);
+        assert!(
+            after + SLACK >= LEASE,
+            "settled while it ran: {after:?} {:?}",
+            self.skew
+        );
         let replay = call.send().await;
-        assert_eq!((replay.verdict(), replay.text().as_str()), (Some("replayed"), "settled"));
+        assert_eq!(
+            (replay.verdict(), replay.text().as_str()),
+            (Some("replayed"), "settled")
+        );
         assert_eq!(self.session.origin.effects_of_operation(&id), 1);
         assert_eq!(self.desk.audit(&self.tenant, &id).await.len(), 1);
     }
@@ -201,9 +222,19 @@ impl Bench<'_> {
         })
         .await;
         let after = claimed_at.elapsed();
-        assert!(after + SLACK >= LEASE, "an early send: {after:?} {:?}", self.skew);
-        let left = sends()[1].header("oncegate-deadline").map(str::parse::<u64>);
-        assert!(matches!(left, Some(Ok(1..=TIMEOUT_MS))), "{left:?} {:?}", self.skew);
+        assert!(
+            after + SLACK >= LEASE,
+            "an early send: {after:?} {:?}",
+            self.skew
+        );
+        let left = sends()[1]
+            .header("oncegate-deadline")
+            .map(str::parse::<u64>);
+        assert!(
+            matches!(left, Some(Ok(1..=TIMEOUT_MS))),
+            "{left:?} {:?}",
+            self.skew
+        );
         let replay = eventually("it is known", LEASE, || async {
             let answer = call.send().await;
             (answer.status == 201).then_some(answer)
@@ -226,7 +257,11 @@ impl Bench<'_> {
         })
         .await;
         let after = kept_at.elapsed() + first.took;
-        assert!(after + SLACK >= Duration::from_secs(2), "{after:?} {:?}", self.skew);
+        assert!(
+            after + SLACK >= Duration::from_secs(2),
+            "{after:?} {:?}",
+            self.skew
+        );
         assert_ne!(again.body, first.body);
     }
 
@@ -241,16 +276,33 @@ impl Bench<'_> {
             (now - 72 * HOUR_MS, 410),
         ];
         for (minted, status) in rows {
-            let answer = self.client.post("/v1/orders").key(&uuid_v7(minted)).send().await;
-            assert_eq!(answer.status, status, "{minted} {:?}: {}", self.skew, answer.text());
+            let answer = self
+                .client
+                .post("/v1/orders")
+                .key(&uuid_v7(minted))
+                .send()
+                .await;
+            assert_eq!(
+                answer.status,
+                status,
+                "{minted} {:?}: {}",
+                self.skew,
+                answer.text()
+            );
         }
     }
 
     /// A span that is told is at most `most`, in whole seconds, and never none.
     fn waits(&self, answer: &Answer, most: Duration) {
-        let told: Option<u64> = answer.header("retry-after").and_then(|told| told.parse().ok());
+        let told: Option<u64> = answer
+            .header("retry-after")
+            .and_then(|told| told.parse().ok());
         let usual = 1..=most.as_secs();
-        assert!(told.is_some_and(|told| usual.contains(&told)), "{told:?} {:?}", self.skew);
+        assert!(
+            told.is_some_and(|told| usual.contains(&told)),
+            "{told:?} {:?}",
+            self.skew
+        );
     }
 }
 
@@ -280,6 +332,11 @@ async fn throttled(session: &Session) {
         (answer.status == 429).then_some(answer)
     })
     .await;
-    let told: Option<u64> = refused.header("retry-after").and_then(|told| told.parse().ok());
-    assert!(told.is_some_and(|told| (200..=300).contains(&told)), "{told:?}");
+    let told: Option<u64> = refused
+        .header("retry-after")
+        .and_then(|told| told.parse().ok());
+    assert!(
+        told.is_some_and(|told| (200..=300).contains(&told)),
+        "{told:?}"
+    );
 }
