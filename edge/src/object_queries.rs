@@ -243,7 +243,7 @@ impl Queries<'_> {
     }
 
     fn log_of(&self, digest: Value) -> Result<Vec<Entry>, SqlError> {
-        let select = "SELECT entry FROM audit_log WHERE digest = ? ORDER BY at, id LIMIT ?";
+        let select = "SELECT entry FROM audit_log WHERE digest = ? ORDER BY turn LIMIT ?";
         let rows = self
             .sql
             .exec(select, &[digest, Value::Integer(OTHERS_MAX)])?;

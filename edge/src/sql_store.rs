@@ -66,11 +66,11 @@ const UNKNOWN_OUTCOMES: &[&str] = &[
     "UPDATE open_operations SET due = lease_until WHERE state = 0",
     "CREATE TABLE audit_log (
         digest BLOB NOT NULL,
+        turn INTEGER NOT NULL,
         at INTEGER NOT NULL,
-        id BLOB NOT NULL,
         key TEXT NOT NULL,
         entry TEXT NOT NULL,
-        PRIMARY KEY (digest, at, id)
+        PRIMARY KEY (digest, turn)
     ) STRICT, WITHOUT ROWID",
 ];
 
@@ -459,11 +459,12 @@ impl RecordStore for SqlStore {
     }
 
     fn log(&mut self, key: &OperationKey, entry: &Entry) -> Result<(), SqlError> {
-        let insert = "INSERT INTO audit_log (digest, at, id, key, entry) VALUES (?, ?, ?, ?, ?)";
+        // In the order of coming: a clock that was set back changes no history.
+        let insert = "INSERT INTO audit_log (digest, turn, at, key, entry)
+            SELECT ?1, count(*), ?2, ?3, ?4 FROM audit_log WHERE digest = ?1";
         let row = [
             bytes(&KeyDigest::of(key)),
             moment(entry.at),
-            Value::Bytes(entry.id.as_bytes().to_vec()),
             Value::Text(key.to_string()),
             Value::Text(stored::entry::write(entry)),
         ];
@@ -471,7 +472,7 @@ impl RecordStore for SqlStore {
     }
 
     fn logged(&mut self, digest: &KeyDigest) -> Result<Vec<Entry>, SqlError> {
-        let select = "SELECT entry FROM audit_log WHERE digest = ? ORDER BY at, id";
+        let select = "SELECT entry FROM audit_log WHERE digest = ? ORDER BY turn";
         let rows = self.sql.exec(select, &[bytes(digest)])?;
         let entry = |row: &Row| stored::entry::read(&row.text(0)?).map_err(SqlError::unreadable);
         rows.iter().map(entry).collect()

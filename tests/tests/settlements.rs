@@ -346,7 +346,7 @@ fn an_order_that_is_none_is_refused_with_what_is_wrong() {
             ),
             (
                 json!({ "as": "forgive", "reason": "x", "operations": [id] }),
-                "forgive",
+                "one of succeeded, did_not_happen, try_again",
             ),
             (
                 json!({ "as": "did_not_happen", "reason": "x", "operations": vec![id.clone(); 201] }),
