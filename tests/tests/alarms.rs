@@ -43,7 +43,10 @@ async fn world() -> &'static World {
                     .ticking()
                     .var("ORIGIN_deduping", &deduping.url())
                     .route("parked", &api_route("/v1/parked", hasty))
-                    .route("pursued", &api_route("/v1/pursued", &format!("{hasty}\n{resume}"))),
+                    .route(
+                        "pursued",
+                        &api_route("/v1/pursued", &format!("{hasty}\n{resume}")),
+                    ),
             )
             .await;
             World {
@@ -142,7 +145,10 @@ impl Bench {
             assert_eq!(effects, 1, "{operation}");
         }
         assert_eq!(self.endings(&self.unheard).await, ["unknown", "completed"]);
-        assert_eq!(self.endings(&self.silent).await, ["lease_ran_out", "completed"]);
+        assert_eq!(
+            self.endings(&self.silent).await,
+            ["lease_ran_out", "completed"]
+        );
         assert_eq!(self.endings(&self.parked).await, ["lease_ran_out"]);
         // P8: sums are saved by an alarm, too.
         eventually("both sends are counted", REPAIRED, || async {
@@ -173,7 +179,11 @@ impl Bench {
     }
 
     fn failures(&self) -> usize {
-        self.world.session.log().matches("planted in the alarm").count()
+        self.world
+            .session
+            .log()
+            .matches("planted in the alarm")
+            .count()
     }
 }
 
@@ -226,7 +236,12 @@ fn an_object_whose_alarm_never_comes_is_repaired_by_a_tick() {
         let bench = Bench::set_up("never").await;
         bench.leases_are_over().await;
         let is_so = || bench.sent() == [1, 1, 1];
-        holds("without an alarm nothing runs", Duration::from_secs(2), is_so).await;
+        holds(
+            "without an alarm nothing runs",
+            Duration::from_secs(2),
+            is_so,
+        )
+        .await;
         bench.alarms_come("in-time").await;
         let clocks = format!("clocks?objects={LOST_MS}");
         bench.world.session.hook(&clocks).await;

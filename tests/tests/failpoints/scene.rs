@@ -90,12 +90,7 @@ pub(crate) async fn ends(world: &World, clients: Vec<Client>) -> Vec<Ended> {
     ended
 }
 
-async fn at_place(
-    world: &'static World,
-    place: &str,
-    routes: &[Route],
-    plan: &Plan,
-) -> Vec<Ended> {
+async fn at_place(world: &'static World, place: &str, routes: &[Route], plan: &Plan) -> Vec<Ended> {
     let before = world.times_reached(place);
     world.arm(place).await;
     let mut clients = clients(world, routes, plan);
@@ -111,8 +106,16 @@ async fn settled(world: &'static World, place: &str) -> Vec<Ended> {
     for settled in &ended[..routes.len()] {
         // U6: logged once, whether the first order was heard of or not.
         let logged = world.desk.audit("acme", &settled.answer.operation()).await;
-        let acts: Vec<&str> = logged.iter().filter_map(|one| one["act"].as_str()).collect();
-        assert_eq!(acts, ["succeeded"], "{}: {logged:?}", settled.operation.name);
+        let acts: Vec<&str> = logged
+            .iter()
+            .filter_map(|one| one["act"].as_str())
+            .collect();
+        assert_eq!(
+            acts,
+            ["succeeded"],
+            "{}: {logged:?}",
+            settled.operation.name
+        );
     }
     ended
 }
