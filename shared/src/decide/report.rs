@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::{Change, end_attempt, held, unknown};
 use crate::policy::{Policy, Retention};
 use crate::record::{
-    AttemptId, Ending, Outcome, REFERENCE_BYTES_MAX, Record, RecoveryPoint, SettledBy, State,
+    AttemptId, Ending, Next, Outcome, REFERENCE_BYTES_MAX, Record, RecoveryPoint, SettledBy, State,
     Unknown, UnknownCause,
 };
 use crate::time::{Millis, Timestamp};
@@ -122,14 +122,22 @@ pub fn release(
     let Some(mut record) = held(Some(record), token, now) else {
         return (Release::Superseded, Change::Keep);
     };
-    let lease_until = match record.state {
+    let (lease_until, next) = match record.state {
         State::Completed { .. } => return (Release::AlreadyRecorded, Change::Keep),
         State::Indeterminate { unknown, .. }
             if unknown.number != record.number || unknown.cause == UnknownCause::Partly =>
         {
             return (Release::AlreadyReleased, Change::Keep);
         }
-        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => lease_until,
+        // An operator has let it run once more; that this attempt did not run takes nothing from that (U6).
+        State::Indeterminate {
+            lease_until,
+            next: Next::Retry,
+            ..
+        } => (lease_until, Next::Retry),
+        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => {
+            (lease_until, unknown::next_of(&record, policy, now))
+        }
     };
     // U4: what came before this attempt, or what it did before it gave up.
     let partly = record.point.is_some().then_some(Unknown {
@@ -144,7 +152,7 @@ pub fn release(
             record.state = State::Indeterminate {
                 unknown,
                 lease_until,
-                next: unknown::next_of(&record, policy, now),
+                next,
             };
             (Release::StillUnknown(unknown), Change::Save(record))
         }

@@ -317,8 +317,10 @@ impl Model {
             Phase::Running | Phase::Lapsed | Phase::Unknown => {
                 self.answered += 1;
                 if self.earlier_unknown || self.has_point {
+                    if self.phase == Phase::Running || self.next != Next::Retry {
+                        self.next = self.next_of(now);
+                    }
                     self.phase = Phase::EarlierUnknown; // U4
-                    self.next = self.next_of(now);
                     "still unknown"
                 } else {
                     self.forget();

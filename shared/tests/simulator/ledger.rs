@@ -588,7 +588,6 @@ impl Ledger {
         if life.earlier_unknown || life.point.is_some() {
             life.standing = Standing::Unknown;
             life.said_not_run = true;
-            life.retry_allowed = false;
             life.asking = None;
         } else {
             operation.life = None;
@@ -696,7 +695,6 @@ impl Ledger {
                 if let Some(life) = &mut self.operation(op).life {
                     life.standing = Standing::Unknown;
                     life.said_not_run = true;
-                    life.retry_allowed = false;
                     life.asking = None;
                 }
             }

@@ -48,9 +48,7 @@ pub(crate) enum Scene {
 
 /// Brings operations to the place, loses the machine there, and sees all of them to their end.
 pub(crate) async fn lose(world: &'static World, place: &str, scene: Scene) -> Vec<Ended> {
-    // Others that are under way, wherever they are then.
-    let others = |world| clients(world, &MAIN, &Plan::delay_ms(20));
-    let mut ended = match scene {
+    match scene {
         Scene::Order => at_place(world, place, &MAIN, &Plan::default()).await,
         Scene::Refused => at_place(world, place, &MAIN, &Plan::refuse(429)).await,
         Scene::Unheard => at_place(world, place, &MAIN, &Plan::cut(Cut::AfterEffect)).await,
@@ -67,11 +65,7 @@ pub(crate) async fn lose(world: &'static World, place: &str, scene: Scene) -> Ve
             reports::lose(world, place, scene).await
         }
         Scene::Pruned => pruned(world, place).await,
-    };
-    for client in others(world) {
-        ended.push(client.end(world).await);
     }
-    ended
 }
 
 /// A client for an operation on each of these routes.
@@ -80,6 +74,11 @@ pub(crate) fn clients(world: &'static World, routes: &[Route], plan: &Plan) -> V
     operations
         .map(|operation| operation.start(world, plan))
         .collect()
+}
+
+/// Clients of operations that are under way, wherever they are when the machine is lost.
+fn others(world: &'static World) -> Vec<Client> {
+    clients(world, &MAIN, &Plan::delay_ms(30))
 }
 
 /// Waits for the end of each.
@@ -95,7 +94,7 @@ async fn at_place(world: &'static World, place: &str, routes: &[Route], plan: &P
     let before = world.times_reached(place);
     world.arm(place).await;
     let mut clients = clients(world, routes, plan);
-    clients.extend(self::clients(world, &MAIN, &Plan::delay_ms(30)));
+    clients.extend(others(world));
     world.reached(place, before, routes.len()).await;
     world.lose("").await;
     ends(world, clients).await
@@ -127,7 +126,7 @@ async fn at_origin(
     is_there: fn(&World, &Operation) -> bool,
 ) -> Vec<Ended> {
     let gate = key("gate");
-    let clients = clients(world, &MAIN, &plan(&gate));
+    let mut clients = clients(world, &MAIN, &plan(&gate));
     for client in &clients {
         let what = "the origin has the request";
         eventually(what, Duration::from_secs(20), || async {
@@ -135,6 +134,7 @@ async fn at_origin(
         })
         .await;
     }
+    clients.extend(others(world));
     world.lose(&gate).await;
     ends(world, clients).await
 }

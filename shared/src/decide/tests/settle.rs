@@ -24,6 +24,22 @@ fn check_each(record: Option<&Record>, now: i64, expected: Settle) {
     }
 }
 
+/// Attempt 2 took over from attempt 1, and nobody knows of either.
+fn unknown_after_a_take_over() -> Record {
+    let cause = UnknownCause::Timeout;
+    saved(
+        suspend(
+            Some(taken_over()),
+            token(2),
+            cause,
+            None,
+            &resume(),
+            t(31_000),
+        )
+        .1,
+    )
+}
+
 fn try_again(record: Record, policy: &Policy, now: i64) -> Record {
     let (settle, change) = settle(Some(record), token(9), Settlement::TryAgain, policy, t(now));
     assert_eq!(settle, Settle::Settled);
@@ -161,6 +177,15 @@ fn u6_try_again_lets_the_next_retry_run_where_the_route_would_not() {
             ); // L7: its token is spent
         }
     }
+}
+
+#[test]
+fn u6_that_the_last_attempt_did_not_run_takes_nothing_from_what_an_operator_allowed() {
+    let allowed = try_again(unknown_after_a_take_over(), &park(), 70_000);
+    let (release, change) = release(Some(allowed), token(2), Some(400), &park(), t(70_001));
+    assert!(matches!(release, Release::StillUnknown(_)), "{release:?}");
+    let (begin, _) = begin(Some(saved(change)), n(0), &ask(3, A), &park(), t(70_002));
+    assert!(matches!(begin, Begin::Execute(_)), "{begin:?}");
 }
 
 #[test]
