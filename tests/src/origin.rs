@@ -357,9 +357,12 @@ async fn write(stream: &mut TcpStream, plan: &Plan, bytes: &Bytes) -> bool {
     match plan.cut {
         Some(Cut::BeforeEffect | Cut::AfterEffect) => false,
         Some(Cut::After(count)) => {
-            let mut all = bytes.head.clone();
-            all.extend(&bytes.body);
-            let _ = stream.write_all(&all[..count.min(all.len())]).await;
+            write_first(stream, bytes, count).await;
+            false
+        }
+        Some(Cut::ResetAfter(count)) => {
+            write_first(stream, bytes, count).await;
+            let _ = stream.set_zero_linger();
             false
         }
         Some(Cut::InsideHead) => {
@@ -371,8 +374,14 @@ async fn write(stream: &mut TcpStream, plan: &Plan, bytes: &Bytes) -> bool {
             let _ = stream.write_all(&bytes.body[..bytes.body.len() / 2]).await;
             false
         }
-        None => send(stream, bytes, plan.trickle_ms).await.is_ok(),
+        None => send(stream, bytes, plan.trickle_ms).await.is_ok() && !plan.unframed,
     }
+}
+
+async fn write_first(stream: &mut TcpStream, bytes: &Bytes, count: usize) {
+    let mut all = bytes.head.clone();
+    all.extend(&bytes.body);
+    let _ = stream.write_all(&all[..count.min(all.len())]).await;
 }
 
 async fn wait(plan: &Plan, shared: &Shared) {

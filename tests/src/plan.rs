@@ -33,6 +33,9 @@ pub struct Plan {
     /// Where the line is cut, if anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
+    /// Framed by nothing: the body ends where the line does.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unframed: bool,
     /// Headers added to the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
@@ -75,6 +78,8 @@ pub enum Cut {
     InsideBody,
     /// After its effect and this many bytes of the answer, its head counted too.
     After(usize),
+    /// The same by a reset of the line: what was sent before it may be lost with it.
+    ResetAfter(usize),
 }
 
 #[expect(

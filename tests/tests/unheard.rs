@@ -45,16 +45,23 @@ struct Class {
     name: &'static str,
     plan: Plan,
     bytes: Range<usize>,
+    /// Whether some lines are reset rather than ended.
+    resets: bool,
 }
 
 impl Class {
-    // The plans of its requests: the places are spread over its range, its ends included.
+    // The plans of its requests: the places are spread over its range, its ends included. Every third line is reset.
     fn plans(&self) -> Vec<Plan> {
         let last = self.bytes.len() - 1;
         (0..EACH)
             .map(|at| self.bytes.start + at * last / (EACH - 1))
-            .map(|place| Plan {
-                cut: Some(Cut::After(place)),
+            .enumerate()
+            .map(|(at, place)| Plan {
+                cut: Some(if self.resets && at % 3 == 0 {
+                    Cut::ResetAfter(place)
+                } else {
+                    Cut::After(place)
+                }),
                 ..self.plan.clone()
             })
             .collect()
@@ -90,6 +97,7 @@ fn unknown_classes() -> Vec<Class> {
         name,
         plan: plan.clone(),
         bytes,
+        resets: true,
     };
     vec![
         class("before the status line", &length, 0..1),
@@ -137,6 +145,7 @@ fn whole_classes() -> Vec<Class> {
             name,
             plan,
             bytes: first..length + 1,
+            resets: false,
         }
     };
     rows.into_iter().map(whole).collect()
@@ -210,6 +219,36 @@ fn an_answer_that_is_whole_by_its_framing_is_one_although_the_line_is_cut() {
                     class.name
                 );
             }
+        }
+    });
+}
+
+#[test]
+fn a_body_that_nothing_frames_ends_where_its_line_does() {
+    // G: nobody can tell such an answer from one that was cut. The work is done once all the same.
+    tests::run(async {
+        let session = gateway().await;
+        let plan = Plan {
+            unframed: true,
+            ..Plan::body(Body::Large(3_000))
+        };
+        let head = Origin::answer_to(&plan).head.len();
+        for length in [3_000, 1_000, 0] {
+            let call = session
+                .client("acme")
+                .post("/v1/parked")
+                .key(&key("unframed"));
+            let cut = Plan {
+                cut: Some(Cut::After(head + length)),
+                ..plan.clone()
+            };
+            let answer = call.clone().plan(&cut).send().await;
+            assert_eq!(
+                (answer.verdict(), answer.body.len()),
+                (Some("created"), length)
+            );
+            call.send().await.assert_replay_of(&answer);
+            assert_eq!(session.origin.effects_of(answer.number), 1);
         }
     });
 }

@@ -32,7 +32,9 @@ pub(super) fn bytes(plan: &Plan, seen: &Seen, serial: u64) -> Bytes {
             body: chunked(&content),
         };
     }
-    if !bodiless {
+    if plan.unframed {
+        head.push_str("Connection: close\r\n");
+    } else if !bodiless {
         let _ = write!(head, "Content-Length: {}\r\n", content.len());
     }
     head.push_str("\r\n");
