@@ -289,10 +289,9 @@ impl Shared {
     fn effect(&self, seen: &Seen) -> Effect {
         if let (Repeats::Deduped, Some(operation)) =
             (self.repeats, seen.header("oncegate-operation"))
+            && let Some(done) = self.done(operation)
         {
-            if let Some(done) = self.done(operation) {
-                return done;
-            }
+            return done;
         }
         let serial = self.serial.fetch_add(1, Ordering::SeqCst) + 1;
         let effect = Effect {

@@ -114,7 +114,7 @@ impl Settings {
     }
 
     /// Has the cron tick when [`crate::session::Session::tick`] says so. The platform's own address for that cannot reach a
-    /// Worker with assets (wrangler 4.86: "could not serialize ScheduledController"), so wrangler wraps the Worker.
+    /// Worker with assets (wrangler 4.86: "could not serialize `ScheduledController`"), so wrangler wraps the Worker.
     #[must_use]
     pub fn ticking(mut self) -> Self {
         self.flags = &["--test-scheduled"];
