@@ -513,8 +513,8 @@ async fn forsaken(session: &Session, client: &Client, tenant: &str) -> (Call, St
     found.assert_problem(503, "outcome_unknown", "same-key");
     let operation = found.operation();
     let lose = format!("/_oncegate/test/lose-alarm?tenant={tenant}&route=resumed");
-    let lost = session.http().post(&lose).send().await;
-    assert_eq!(lost.status, 200, "{}", lost.text());
+    let answer = session.http().post(&lose).send().await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
     holds(
         "without its alarm the object does nothing",
         Duration::from_secs(6),

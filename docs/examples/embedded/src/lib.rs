@@ -172,6 +172,7 @@ impl Accounts {
             Run::NotRun(
                 Begin::Wait { .. }
                 | Begin::Unknown { .. }
+                | Begin::Ask(_)
                 | Begin::Abandoned
                 | Begin::Execute(_)
                 | Begin::Replay(_),

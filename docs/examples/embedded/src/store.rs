@@ -3,6 +3,7 @@
 //! Not the rule (`shared::decide`), and not tuned: the gateway's store (`edge/src/sql_store.rs`) writes fewer rows.
 //! It passes `shared::store::contract`, as every store must.
 
+use shared::audit::Entry;
 use shared::placement::KeyDigest;
 use shared::record::{AttemptId, AttemptNumber, Record, State};
 use shared::scope::OperationKey;
@@ -19,11 +20,13 @@ pub(crate) const TABLES: &str = "
         digest BLOB PRIMARY KEY,
         key TEXT NOT NULL,
         state INTEGER NOT NULL, -- 0 in progress, 1 unknown, 2 completed
-        due INTEGER, -- when the lease ends, of what is completed when it expires
+        due INTEGER, -- when it needs attention, of what is completed when it expires
         record TEXT NOT NULL,
-        body BLOB
+        body BLOB,
+        request BLOB
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS expiring ON records (due) WHERE state = 2;
+    CREATE TABLE IF NOT EXISTS log (digest BLOB NOT NULL, entry TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS forgotten (number INTEGER NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS abandoned (token BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT";
 
@@ -45,17 +48,25 @@ impl RecordStore for Store<'_> {
         Ok(found.map(|(_, record)| record))
     }
 
-    fn save(&mut self, key: &OperationKey, record: &Record) -> Result<()> {
+    fn key(&mut self, digest: &KeyDigest) -> Result<Option<OperationKey>> {
+        let sql = "SELECT key, record, body FROM records WHERE digest = ?";
+        let rows = self.0.exec(sql, &[blob(digest.as_bytes())])?;
+        let found = rows.first().map(read).transpose()?;
+        Ok(found.map(|(key, _)| key))
+    }
+
+    fn save(&mut self, key: &OperationKey, record: &Record, request: Option<&[u8]>) -> Result<()> {
         let (state, due) = match &record.state {
-            State::InProgress { lease_until } => (0, Some(*lease_until)),
-            State::Indeterminate { lease_until, .. } => (1, Some(*lease_until)),
+            State::InProgress { .. } => (0, record.due()),
+            State::Indeterminate { .. } => (1, record.due()),
             State::Completed { expires_at, .. } => (2, *expires_at),
         };
         let (text, body) = stored::write(record);
-        let sql = "INSERT INTO records (digest, key, state, due, record, body)
-            VALUES (?, ?, ?, ?, ?, ?)
+        let sql = "INSERT INTO records (digest, key, state, due, record, body, request)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT (digest) DO UPDATE SET state = excluded.state, due = excluded.due,
-                record = excluded.record, body = excluded.body";
+                record = excluded.record, body = excluded.body,
+                request = CASE WHEN ?3 < 2 THEN coalesce(excluded.request, request) END";
         let values = [
             blob(KeyDigest::of(key).as_bytes()),
             Value::from(key.as_str()),
@@ -63,8 +74,18 @@ impl RecordStore for Store<'_> {
             due.map_or(Value::Null, moment),
             Value::String(text),
             body.map_or(Value::Null, blob),
+            request.map_or(Value::Null, blob),
         ];
         self.0.exec(sql, &values).map(drop)
+    }
+
+    fn request(&mut self, digest: &KeyDigest) -> Result<Option<Vec<u8>>> {
+        let sql = "SELECT request FROM records WHERE digest = ?";
+        let rows = self.0.exec(sql, &[blob(digest.as_bytes())])?;
+        Ok(match rows.first().and_then(|row| row.first()) {
+            Some(Value::Blob(bytes)) => Some(bytes.clone()),
+            _ => None,
+        })
     }
 
     fn forget(&mut self, digest: &KeyDigest, number: AttemptNumber) -> Result<()> {
@@ -103,9 +124,26 @@ impl RecordStore for Store<'_> {
         self.due(0, now, limit)
     }
 
-    fn next_lease_end(&mut self) -> Result<Option<Timestamp>> {
-        let sql = "SELECT min(due) FROM records WHERE state = 0";
+    fn unknown_due(&mut self, now: Timestamp, limit: usize) -> Result<Vec<(OperationKey, Record)>> {
+        self.due(1, now, limit)
+    }
+
+    fn next_due(&mut self) -> Result<Option<Timestamp>> {
+        let sql = "SELECT min(due) FROM records WHERE state < 2";
         Ok(first_integer(&self.0.exec(sql, &[])?).map(Timestamp::from_millis))
+    }
+
+    fn log(&mut self, key: &OperationKey, entry: &Entry) -> Result<()> {
+        let sql = "INSERT INTO log (digest, entry) VALUES (?, ?)";
+        let digest = blob(KeyDigest::of(key).as_bytes());
+        let entry = Value::String(stored::entry::write(entry));
+        self.0.exec(sql, &[digest, entry]).map(drop)
+    }
+
+    fn logged(&mut self, digest: &KeyDigest) -> Result<Vec<Entry>> {
+        let sql = "SELECT entry FROM log WHERE digest = ? ORDER BY rowid";
+        let rows = self.0.exec(sql, &[blob(digest.as_bytes())])?;
+        rows.iter().map(entry).collect()
     }
 
     fn sweep(&mut self, now: Timestamp, batch: usize) -> Result<Swept> {
@@ -127,7 +165,8 @@ impl Store<'_> {
     /// Records in this state whose time has come.
     fn due(&self, state: u8, now: Timestamp, max: usize) -> Result<Vec<(OperationKey, Record)>> {
         let sql = format!(
-            "SELECT key, record, body FROM records WHERE state = {state} AND due <= ? LIMIT {max}"
+            "SELECT key, record, body FROM records
+             WHERE state = {state} AND due <= ? ORDER BY due LIMIT {max}"
         );
         self.0
             .exec(&sql, &[moment(now)])?
@@ -147,10 +186,21 @@ fn read(row: &Row) -> Result<(OperationKey, Record)> {
     } else {
         &[]
     };
-    let unreadable = |why: &dyn std::fmt::Display| Error::RustError(why.to_string());
     let key = OperationKey::parse(key).map_err(|error| unreadable(&error))?;
     let record = stored::read(text, body.to_vec()).map_err(|error| unreadable(&error))?;
     Ok((key, record))
+}
+
+/// A row of one entry of the log.
+fn entry(row: &Row) -> Result<Entry> {
+    match row.as_slice() {
+        [Value::String(text)] => stored::entry::read(text).map_err(|error| unreadable(&error)),
+        _ => Err(Error::from("a row of the log is not as its table promises")),
+    }
+}
+
+fn unreadable(why: &dyn std::fmt::Display) -> Error {
+    Error::RustError(why.to_string())
 }
 
 /// The whole number in the first row's first column, if there is one.

@@ -34,7 +34,7 @@ impl Fallible for Store<'_> {
 pub(crate) fn store_contract(storage: &Storage) -> Result<Response> {
     let mut passed = Vec::new();
     for (name, case) in cases::<Store<'_>>() {
-        for table in ["records", "forgotten", "abandoned"] {
+        for table in ["records", "log", "forgotten", "abandoned"] {
             storage.exec(&format!("DELETE FROM {table}"), &[])?;
         }
         if let Err(verdict) = case(&mut Store(storage)) {
