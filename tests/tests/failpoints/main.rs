@@ -12,6 +12,7 @@ mod world;
 
 use std::time::Instant;
 
+use reports::Report;
 use scene::Scene;
 use world::World;
 
@@ -39,16 +40,16 @@ const PLACES: [(&str, &[(&str, Scene)]); 3] = [
     (
         "failpoints-reports",
         &[
-            ("before-pending", Scene::Complete),
-            ("after-pending", Scene::Complete),
-            ("before-checkpoint", Scene::Checkpoint),
-            ("after-checkpoint", Scene::Checkpoint),
-            ("before-extend", Scene::Extend),
-            ("after-extend", Scene::Extend),
-            ("before-callback-complete", Scene::Complete),
-            ("after-callback-complete", Scene::Complete),
-            ("before-callback-release", Scene::Release),
-            ("after-callback-release", Scene::Release),
+            ("before-pending", Scene::Reported(Report::Done)),
+            ("after-pending", Scene::Reported(Report::Done)),
+            ("before-checkpoint", Scene::Reported(Report::Point)),
+            ("after-checkpoint", Scene::Reported(Report::Point)),
+            ("before-extend", Scene::Reported(Report::Longer)),
+            ("after-extend", Scene::Reported(Report::Longer)),
+            ("before-callback-complete", Scene::Reported(Report::Done)),
+            ("after-callback-complete", Scene::Reported(Report::Done)),
+            ("before-callback-release", Scene::Reported(Report::NotRun)),
+            ("after-callback-release", Scene::Reported(Report::NotRun)),
             ("before-probed", Scene::Asked),
             ("after-probed", Scene::Asked),
         ],

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 /// The pause between two retries of a client.
 const PAUSE: Duration = Duration::from_millis(150);
 /// An operation that has no end within this is stuck: leases last three seconds.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {

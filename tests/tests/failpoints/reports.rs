@@ -2,7 +2,7 @@
 //! what it said, and what it has heard holds.
 
 use crate::operation::{Client, Ended, Operation};
-use crate::scene::{Scene, clients, ends};
+use crate::scene::{clients, ends};
 use crate::world::{MAIN, World};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -16,6 +16,19 @@ const LONGER: Duration = Duration::from_secs(7);
 /// A name for how far it came.
 const POINT: &str = "charged";
 
+/// What an origin says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// It came this far.
+    Point,
+    /// It needs longer.
+    Longer,
+    /// It is done.
+    Done,
+    /// It did not do it.
+    NotRun,
+}
+
 /// What an origin is at.
 struct Work {
     operation: Operation,
@@ -23,16 +36,18 @@ struct Work {
     number: u64,
 }
 
-pub(crate) async fn lose(world: &'static World, place: &str, scene: Scene) -> Vec<Ended> {
+pub(crate) async fn lose(world: &'static World, place: &str, report: Report) -> Vec<Ended> {
     let before = world.times_reached(place);
     // Here the gateway is lost before it has heard that the origin works on.
     let is_early = place.ends_with("-pending");
     if is_early {
         world.arm(place).await;
     }
-    let plan = match scene {
-        Scene::Release => Plan::pending(),
-        _ => Plan::status(202).with_header("Oncegate-Outcome", "pending"),
+    let plan = match report {
+        Report::NotRun => Plan::pending(),
+        Report::Point | Report::Longer | Report::Done => {
+            Plan::status(202).with_header("Oncegate-Outcome", "pending")
+        }
     };
     let clients = clients(world, &MAIN, &plan);
     let mut works = Vec::new();
@@ -40,38 +55,38 @@ pub(crate) async fn lose(world: &'static World, place: &str, scene: Scene) -> Ve
         works.push(taken_on(world, client).await);
     }
     let extended_at = Instant::now();
-    if scene == Scene::Extend {
+    if report == Report::Longer {
         for work in &works {
-            heard(&report(world, work, scene), 200).await;
+            heard(&said(world, work, report), 200).await;
         }
     }
     if !is_early {
         world.arm(place).await;
         for work in &works {
-            let call = report(world, work, scene);
+            let call = said(world, work, report);
             tokio::spawn(async move { call.try_send().await.is_ok() });
         }
     }
     world.reached(place, before, works.len()).await;
     world.lose("").await;
     let mut points = Vec::new();
-    match scene {
-        Scene::Extend => {
-            let left = (LONGER - Duration::from_secs(1)).saturating_sub(extended_at.elapsed());
+    match report {
+        Report::Longer => {
+            let left = LONGER.saturating_sub(extended_at.elapsed() + Duration::from_secs(1));
             holds("nobody runs while the lease is extended", left, || {
                 works.iter().all(|work| attempts(world, work) == 1)
             })
             .await;
         }
-        Scene::Checkpoint => {
+        Report::Point => {
             for work in &works {
-                let answer = answered(&report(world, work, scene)).await;
+                let answer = answered(&said(world, work, report)).await;
                 points.push(answer.status == 204);
             }
         }
-        _ => {
+        Report::Done | Report::NotRun => {
             for work in &works {
-                let answer = answered(&report(world, work, scene)).await;
+                let answer = answered(&said(world, work, report)).await;
                 assert!(
                     matches!(answer.status, 204 | 409),
                     "{} {}",
@@ -113,19 +128,19 @@ fn attempts(world: &World, work: &Work) -> usize {
     origin.seen_of(&work.attempt.operation).len()
 }
 
-fn report(world: &World, work: &Work, scene: Scene) -> Call {
+fn said(world: &World, work: &Work, report: Report) -> Call {
     let attempt = &work.attempt;
-    match scene {
-        Scene::Checkpoint => {
+    match report {
+        Report::Point => {
             let form = json!({ "name": POINT, "data": "" });
             attempt.call("PUT", "recovery-point").json(&form)
         }
-        Scene::Extend => {
+        Report::Longer => {
             let form = json!({ "lease_ms": LONGER.as_millis() });
             attempt.call("POST", "extend").json(&form)
         }
-        Scene::Release => attempt.call("POST", "release"),
-        _ => {
+        Report::NotRun => attempt.call("POST", "release"),
+        Report::Done => {
             let outcome = world.origin(work.operation.route);
             let outcome = outcome.outcome_of(&attempt.operation).unwrap_or_default();
             let call = attempt.call("POST", "complete");

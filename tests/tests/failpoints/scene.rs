@@ -1,12 +1,13 @@
 //! What brings operations to a place, and what follows after the machine was lost there.
 
 use crate::operation::{Client, Ended, Operation};
-use crate::reports;
+use crate::reports::{self, Report};
 use crate::world::{MAIN, Route, World};
 use std::time::{Duration, Instant};
 use tests::client::Answer;
 use tests::deadline::{eventually, eventually_each};
 use tests::keys::key;
+use tests::origin::Seen;
 use tests::plan::{Cut, Plan};
 
 /// So long may the object take to bring an operation to its end by itself: a lease, pauses, and an alarm's tick.
@@ -34,14 +35,8 @@ pub(crate) enum Scene {
     Pursued,
     /// And this, and the resolver asks the origin.
     Inquired,
-    /// The origin works on and reports how far it came.
-    Checkpoint,
-    /// It needs longer.
-    Extend,
-    /// It is done.
-    Complete,
-    /// It did not do it.
-    Release,
+    /// The origin works on, and reports about it.
+    Reported(Report),
     /// Records are past their time.
     Pruned,
 }
@@ -57,13 +52,11 @@ pub(crate) async fn lose(world: &'static World, place: &str, scene: Scene) -> Ve
             at_place(world, place, &routes, &Plan::cut(Cut::AfterEffect)).await
         }
         Scene::Settled => settled(world, place).await,
-        Scene::BeforeEffect => at_origin(world, |gate| Plan::gate(gate), seen).await,
-        Scene::AfterEffect => at_origin(world, |gate| Plan::answer_gate(gate), done).await,
+        Scene::BeforeEffect => at_origin(world, Plan::gate, seen).await,
+        Scene::AfterEffect => at_origin(world, Plan::answer_gate, done).await,
         Scene::Pursued => by_itself(world, place, Route::Pursued).await,
         Scene::Inquired => by_itself(world, place, Route::Inquired).await,
-        Scene::Checkpoint | Scene::Extend | Scene::Complete | Scene::Release => {
-            reports::lose(world, place, scene).await
-        }
+        Scene::Reported(report) => reports::lose(world, place, report).await,
         Scene::Pruned => pruned(world, place).await,
     }
 }
@@ -214,7 +207,6 @@ async fn forgotten(world: &World, operation: &Operation) {
     };
     let seen = world.origin(Route::Brief).seen_with_key(&operation.name);
     assert_eq!(seen.len(), runs, "{operation:?}");
-    let numbers = seen.iter().map(|seen| seen.attempt_number());
-    let numbers: Vec<u64> = numbers.collect();
+    let numbers: Vec<u64> = seen.iter().map(Seen::attempt_number).collect();
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
 }
