@@ -131,6 +131,10 @@ impl Attempt<'_> {
             event(Level::Error, "no_entropy", &[]);
             return Begun::Answered(respond::internal());
         };
+        // A client without time is refused before its claim: a take-over for nothing would fence an origin off that works.
+        if self.time_within(self.route.timeout()).is_none() {
+            return Begun::Answered(self.no_time());
+        }
         let since = clock::now();
         let (begin, request) = self.begin_call(token);
         let patience = Millis::new(PATIENCE.get() + self.route.policy().wait().get());
@@ -194,7 +198,11 @@ impl Attempt<'_> {
     async fn ask_origin(&self, token: AttemptId, question: Question) -> Begun {
         let place = &self.place;
         let settings = &self.site.settings;
-        let asked = probing::ask(settings, self.route, &self.id(), &place.tenant, &question).await;
+        let deadline = self
+            .time_within(self.route.timeout())
+            .unwrap_or(DISPATCH_MIN);
+        let (id, tenant) = (self.id(), &place.tenant);
+        let asked = probing::ask(settings, self.route, &id, tenant, &question, deadline).await;
         let (finding, answer) = (asked.finding, asked.done);
         let (key, token) = (self.key.clone(), Token(token));
         let kept = answer.as_ref().map_or(&[][..], |answer| &answer.kept);
@@ -438,6 +446,10 @@ impl Attempt<'_> {
             latency: None,
         });
         let _given_back_now_or_in_background = report::report(self, held, call, Vec::new()).await;
+        self.no_time()
+    }
+
+    fn no_time(&self) -> Response {
         Problem::new(
             Code::StoreUnavailable,
             "too little time was left to ask the origin; nothing was sent on",
@@ -452,7 +464,10 @@ impl Attempt<'_> {
         let (key, fingerprint) = (self.key.clone(), Some(self.fingerprint));
         let call = self.call(Ask::Look { key, fingerprint });
         match self.site.objects.ask(&call, &[], PATIENCE).await {
-            Ok((Answer::Absent, _)) | Err(_) => {
+            Ok((Answer::Absent, _)) => {
+                self.unknown_now("this attempt was ended by a report or a settlement")
+            }
+            Err(_) => {
                 self.unknown_now("another attempt took over, and its outcome is not known here")
             }
             Ok((answer, body)) => self.refused(answer, body),

@@ -354,6 +354,8 @@ impl Inside {
             now.plus(ledger::TICK) // more leases wait, and not for the resolver
         };
         if let Some(due) = self.with_ledger(now, |ledger| ledger.next_alarm(now))? {
+            let next = self.with_ledger(now, |ledger| ledger.next_due_after(now))?;
+            let left = next.map_or(left, |next| next.min(left)); // what the pace holds up holds up no lease
             self.arm(if due <= now { left } else { due });
         }
         Ok(())

@@ -8,6 +8,7 @@ use shared::placement::OperationId;
 use shared::policy::Route;
 use shared::probe::{Finding as Proven, Probe, ProbeAnswer};
 use shared::scope::TenantId;
+use shared::time::Millis;
 
 use crate::dispatch::{self, Final};
 use crate::headers::{self, HeaderList};
@@ -32,6 +33,7 @@ pub(crate) async fn ask(
     operation: &OperationId,
     tenant: &TenantId,
     question: &Question,
+    deadline: Millis,
 ) -> Asked {
     let unproven = |why: &str, answered: bool| {
         let why: &dyn std::fmt::Display = &why;
@@ -54,7 +56,7 @@ pub(crate) async fn ask(
         Ok(target) => target,
         Err(missing) => return unproven(&missing.to_string(), true),
     };
-    let deadline = route.timeout().min(question.lease);
+    let deadline = deadline.min(question.lease);
     let mut sent = own_headers(settings, route);
     for (name, value) in [
         (headers::OPERATION, operation.to_string()),
@@ -124,7 +126,7 @@ fn found(probe: &Probe, route: &Route, mut answer: Answer, question: &Question) 
 
 /// A status that an outcome can have.
 pub(crate) fn outcome_status(text: &str) -> Option<u16> {
-    text.parse()
-        .ok()
-        .filter(|status| (200..600).contains(status))
+    let is_plain = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let status = text.parse().ok().filter(|_| is_plain);
+    status.filter(|status| (200..600).contains(status))
 }

@@ -153,6 +153,14 @@ impl SqlStore {
         };
     }
 
+    /// The earliest moment after `now` at which a record is due.
+    pub(crate) fn next_due_after(&self, now: Timestamp) -> Result<Option<Timestamp>, SqlError> {
+        let select = "SELECT min(due) FROM open_operations WHERE due > ?";
+        let rows = self.sql.exec(select, &[moment(now)])?;
+        let first = rows.first().map(|row| row.integer_or_null(0)).transpose()?;
+        Ok(first.flatten().map(Timestamp::from_millis))
+    }
+
     /// The key of an operation that is in the log, also after its record is gone.
     pub(crate) fn logged_key(&self, digest: &KeyDigest) -> Result<Option<OperationKey>, SqlError> {
         let select = "SELECT key FROM audit_log WHERE digest = ? LIMIT 1";

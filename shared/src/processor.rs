@@ -186,6 +186,24 @@ impl<S: RecordStore> Processor<S> {
         Ok(release)
     }
 
+    /// The origin itself releases its attempt (L5). The record goes, and with it who was let run: that is logged, since a
+    /// report of the same attempt that it did run would contradict it (L3).
+    pub fn release_by_origin(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Result<Release, S::Error> {
+        let record = self.store.load(&KeyDigest::of(key))?;
+        let release = self.release(key, token, None, policy, now)?;
+        if let (Release::Released, Some(record)) = (release, record) {
+            let entry = settled(&record, token, By::Attempt, Act::DidNotHappen, now);
+            self.store.log(key, &entry)?;
+        }
+        Ok(release)
+    }
+
     /// Nobody knows what the attempt did (U1, U2).
     pub fn suspend(
         &mut self,

@@ -401,10 +401,16 @@ impl Record {
         )
     }
 
-    /// Whether a person has to bring it to an end (U5): it is left alone, and no delivery runs it again.
+    /// Whether somebody has to bring it to an end (U5): nothing happens to it by itself, nor with a sender's next delivery.
     #[must_use]
     pub fn needs_a_person(&self, on_unknown: OnUnknown) -> bool {
-        on_unknown != OnUnknown::Rerun && self.is_left_alone()
+        match self.state {
+            State::Indeterminate { next, .. } => match next {
+                Next::Nobody | Next::Retry => on_unknown != OnUnknown::Rerun,
+                Next::Resolver(_) | Next::Asking { .. } => false,
+            },
+            State::InProgress { .. } | State::Completed { .. } => false,
+        }
     }
 
     /// Whether it is let run once more already, by a retry or by the resolver that is due at `now` (U6).

@@ -375,6 +375,7 @@ pub struct AnswerGroup {
 
 /// `POST /_oncegate/operator/settlements`: settles unknown outcomes, one or many (U6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)] // a slip of the pen must not settle more than was meant
 pub struct Settlements {
     /// How they are settled.
     #[serde(rename = "as")]
@@ -409,6 +410,7 @@ pub enum SettleAs {
 
 /// An outcome as an operator gives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)] // a slip of the pen must not settle more than was meant
 pub struct GivenOutcome {
     /// The status, 200 to 599.
     pub status: u16,
@@ -422,7 +424,7 @@ pub struct GivenOutcome {
 
 /// Which unknown outcomes to settle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Matching {
     /// Only this tenant's.
     #[serde(skip_serializing_if = "Option::is_none")]

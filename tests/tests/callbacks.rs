@@ -130,6 +130,55 @@ fn a_waiting_caller_gets_the_outcome_that_the_origin_reports() {
 }
 
 #[test]
+fn the_first_of_two_outcomes_counts_for_its_own_caller_too() {
+    // A1: the origin completes by a report, and then answers something else
+    tests::run(async {
+        let session = gateway().await;
+        let gate = key("gate");
+        let call = call(session, "/v1/works");
+        let flight = call.clone().plan(&Plan::gate(&gate)).start();
+        let attempt = Attempt::of(session, &session.origin.arrived(flight.number).await);
+        let told = attempt.complete(202, "text/plain", "told first").await;
+        assert_eq!(told.status, 204, "{}", told.text());
+        session.origin.open(&gate);
+        let first = flight.answer().await;
+        assert_eq!((first.status, first.text()), (202, "told first".to_owned()));
+        call.send().await.assert_replay_of(&first);
+    });
+}
+
+#[test]
+fn a_success_after_the_origins_own_release_is_evidence_and_contradicts_it() {
+    // L3
+    tests::run(async {
+        let session = gateway().await;
+        let desk = Desk::open(session).await;
+        let gate = key("gate");
+        let call = call(session, "/v1/works");
+        let flight = call.clone().plan(&Plan::gate(&gate)).start();
+        let attempt = Attempt::of(session, &session.origin.arrived(flight.number).await);
+        assert_eq!(attempt.release().await.status, 204);
+        session.origin.open(&gate);
+        flight
+            .answer()
+            .await
+            .assert_problem(503, "outcome_unknown", "same-key");
+        let log = desk.audit("acme", &attempt.operation).await;
+        let of_it: Vec<_> = log
+            .iter()
+            .map(|entry| (entry["act"].clone(), entry["contradicts"].clone()))
+            .collect();
+        assert_eq!(
+            of_it,
+            [
+                ("late_final".into(), true.into()),
+                ("did_not_happen".into(), false.into())
+            ]
+        );
+    });
+}
+
+#[test]
 fn a_caller_that_would_wait_longer_is_told_where_to_ask() {
     // L5, A3
     tests::run(async {

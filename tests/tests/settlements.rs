@@ -204,6 +204,24 @@ fn what_may_run_again_runs_with_the_next_retry_and_once_only() {
 }
 
 #[test]
+fn a_retry_without_time_spends_no_permission() {
+    // U6, L2: nothing is claimed for a client that would not hear of it
+    tests::run(async {
+        let session = gateway().await;
+        let operator = session.operator(OPERATOR_TOKEN).await;
+        let (client, _) = session.fresh_tenant();
+        let (call, id) = unknown(&client, "/v1/orders", &Plan::cut(Cut::BeforeEffect)).await;
+        let body = json!({ "as": "try_again", "reason": "the origin is back", "operations": [id] });
+        settled(&operator, &body).await;
+        let hasty = call.clone().header("Oncegate-Deadline", "20").send().await;
+        hasty.assert_problem(503, "store_unavailable", "same-key");
+        let call = call.plan(&Plan::status(201));
+        call.send().await.assert_created();
+        assert_eq!(session.origin.seen_of(&id).len(), 2);
+    });
+}
+
+#[test]
 fn a_preview_says_what_would_happen_and_changes_nothing() {
     // U6
     tests::run(async {
@@ -319,7 +337,19 @@ fn an_order_that_is_none_is_refused_with_what_is_wrong() {
         let session = gateway().await;
         let operator = session.operator(OPERATOR_TOKEN).await;
         let id = format!("op_{}", "a".repeat(64));
-        let rows: [(Value, &str); 8] = [
+        let rows: [(Value, &str); 11] = [
+            (
+                json!({ "as": "did_not_happen", "reason": "x", "operations": [id], "prewiew": true }),
+                "prewiew",
+            ),
+            (
+                json!({ "as": "did_not_happen", "reason": "x", "where": { "tenent": "acme", "last_answer": "502" } }),
+                "tenent",
+            ),
+            (
+                json!({ "as": "succeeded", "reason": "x", "operations": [id], "outcome": { "status": 201, "content-type": "x" } }),
+                "content-type",
+            ),
             (
                 json!({ "as": "succeeded", "reason": "x", "operations": [id] }),
                 "needs an outcome",

@@ -194,6 +194,11 @@ impl Ledger {
         Ok([sweep, record, counts].into_iter().flatten().min())
     }
 
+    /// When a record is next due that is not yet.
+    pub(crate) fn next_due_after(&mut self, now: Timestamp) -> Result<Option<Timestamp>, SqlError> {
+        self.processor.store().next_due_after(now)
+    }
+
     /// What the resolver does about the records that are due, one for each token (U5).
     pub(crate) fn pursue(
         &mut self,
@@ -546,6 +551,12 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Option<Millis>, SqlError> {
         let record = self.processor.store().load(&KeyDigest::of(key))?;
+        if record
+            .as_ref()
+            .is_some_and(|record| record.may_run_again(now))
+        {
+            return Ok(Some(Millis::from_secs(1)));
+        }
         let lease_until = match record.map(|record| record.state) {
             Some(State::InProgress { lease_until } | State::Indeterminate { lease_until, .. }) => {
                 lease_until

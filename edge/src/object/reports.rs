@@ -190,7 +190,10 @@ fn take(
         Said::Release if ledger.find(&KeyDigest::of(key), now)?.is_none() => {
             ReportAnswer::Superseded
         }
-        Said::Release => match ledger.processor().release(key, token, None, policy, now)? {
+        Said::Release => match ledger
+            .processor()
+            .release_by_origin(key, token, policy, now)?
+        {
             Release::Released | Release::AlreadyReleased => ReportAnswer::Released,
             Release::StillUnknown(_) => ReportAnswer::StillUnknown,
             Release::AlreadyRecorded => ReportAnswer::Ended,

@@ -142,7 +142,8 @@ impl Inside {
                 let question = asked(question, now);
                 #[cfg(feature = "testing")]
                 crate::testing::pass_before("resolver-ask").await;
-                let asked = probing::ask(&settings, route, &id, tenant, &question).await;
+                let asked =
+                    probing::ask(&settings, route, &id, tenant, &question, route.timeout()).await;
                 #[cfg(feature = "testing")]
                 crate::testing::pass_after("resolver-ask").await;
                 let (finding, kept) = (asked.finding, asked.done.map(|done| done.kept));

@@ -23,7 +23,7 @@ pub enum Complete {
         /// Until when it is kept; none is forever.
         expires_at: Option<Timestamp>,
     },
-    /// The token is not the last one that was let run: nothing changed (L3).
+    /// The token is not the last one that was let run, or it completed with another outcome before: nothing changed (L3).
     Superseded,
 }
 
@@ -92,8 +92,20 @@ pub fn complete(
     let Some(mut record) = held(record, token, now) else {
         return (Complete::Superseded, Change::Keep);
     };
-    if let State::Completed { expires_at, .. } = record.state {
-        return (Complete::AlreadyRecorded { expires_at }, Change::Keep);
+    if let State::Completed {
+        expires_at,
+        outcome: recorded,
+        ..
+    } = &record.state
+    {
+        // A1: of two outcomes that one attempt reports the first one counts, for its own caller, too.
+        let complete = if *recorded == outcome {
+            let expires_at = *expires_at;
+            Complete::AlreadyRecorded { expires_at }
+        } else {
+            Complete::Superseded
+        };
+        return (complete, Change::Keep);
     }
     let expires_at = retention.expires_at(now);
     keep_reference(&mut record, reference);

@@ -310,7 +310,8 @@ pub fn stale(
     status: u16,
     now: Timestamp,
 ) -> Option<Entry> {
-    if entries.iter().any(|entry| entry.id == token) {
+    let is_logged = |entry: &Entry| entry.id == token && matches!(entry.act, Act::LateFinal { .. });
+    if entries.iter().any(is_logged) {
         return None; // once is enough
     }
     let settled = entries
@@ -324,7 +325,9 @@ pub fn stale(
     let contradicts = match settled.map(|entry| entry.act) {
         Some(Act::DidNotHappen) => true,
         Some(Act::Succeeded(said)) => said != status,
-        Some(Act::TryAgain | Act::LateFinal { .. }) | None => known.is_some_and(says_not_run),
+        Some(Act::TryAgain | Act::LateFinal { .. }) | None => {
+            known.is_some_and(|record| says_not_run(record) || says_otherwise(record, status))
+        }
     };
     Some(Entry {
         id: token,
@@ -340,6 +343,18 @@ pub fn stale(
         number: record.map_or_else(Default::default, |record| record.number),
         fenced: Vec::new(),
     })
+}
+
+/// Whether the origin, when it was asked, told another outcome.
+fn says_otherwise(record: &Record, status: u16) -> bool {
+    match &record.state {
+        State::Completed {
+            by: SettledBy::Probe,
+            outcome,
+            ..
+        } => outcome.status != status,
+        State::Completed { .. } | State::InProgress { .. } | State::Indeterminate { .. } => false,
+    }
 }
 
 /// Whether the last that is known of a record is that its holder did not run.

@@ -63,10 +63,10 @@ impl RecordStore for Store<'_> {
         };
         let (text, body) = stored::write(record);
         let sql = "INSERT INTO records (digest, key, state, due, record, body, request)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (digest) DO UPDATE SET state = excluded.state, due = excluded.due,
                 record = excluded.record, body = excluded.body,
-                request = CASE WHEN ?3 < 2 THEN coalesce(excluded.request, request) END";
+                request = CASE WHEN excluded.state < 2 THEN coalesce(excluded.request, request) END";
         let values = [
             blob(KeyDigest::of(key).as_bytes()),
             Value::from(key.as_str()),
@@ -74,7 +74,7 @@ impl RecordStore for Store<'_> {
             due.map_or(Value::Null, moment),
             Value::String(text),
             body.map_or(Value::Null, blob),
-            request.map_or(Value::Null, blob),
+            request.filter(|_| state < 2).map_or(Value::Null, blob),
         ];
         self.0.exec(sql, &values).map(drop)
     }

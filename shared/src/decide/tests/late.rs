@@ -80,6 +80,21 @@ fn l3_who_was_fenced_off_and_reports_is_noted_once() {
 }
 
 #[test]
+fn l3_it_contradicts_what_the_origin_told_when_it_was_asked() {
+    for (told, contradicts) in [(200, false), (201, true)] {
+        let finding = Finding::Final(outcome(told));
+        let probed = saved(probed(Some(asked()), token(3), finding, &probe(), t(31_000)).1);
+        check_late(Some(&probed), &[], 1, Some(contradicts));
+    }
+}
+
+#[test]
+fn l3_what_the_token_is_logged_for_otherwise_is_no_late_report() {
+    let by_itself = entry(1, Act::DidNotHappen, &[1]);
+    check_late(None, &[by_itself], 1, Some(true));
+}
+
+#[test]
 fn l3_it_contradicts_a_settlement_that_says_otherwise() {
     for (act, contradicts) in [
         (Act::DidNotHappen, true),

@@ -7,7 +7,7 @@ fn check_complete(record: Option<Record>, name: u8, now: i64, expected: Complete
     let (complete, change) = complete(
         record,
         token(name),
-        outcome(200),
+        outcome(201),
         None,
         resume().retention(),
         t(now),
@@ -35,6 +35,20 @@ fn l3_only_the_last_token_completes_and_it_may_be_late() {
     };
     check_complete(Some(completed()), 1, 500, already, false); // L7
     check_complete(Some(completed()), 9, 500, Complete::Superseded, false);
+}
+
+#[test]
+fn a1_of_two_outcomes_that_one_attempt_reports_the_first_counts() {
+    let retention = resume().retention();
+    let other = complete(
+        Some(completed()),
+        token(1),
+        outcome(200),
+        None,
+        retention,
+        t(500),
+    );
+    assert_eq!(other, (Complete::Superseded, Change::Keep));
 }
 
 #[test]
