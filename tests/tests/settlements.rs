@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tests::client::{Answer, Call, Client};
 use tests::deadline::eventually;
+use tests::desk::Desk;
 use tests::keys::key;
 use tests::plan::{Cut, Plan};
 use tests::session::Session;
@@ -69,29 +70,13 @@ fn results(done: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-async fn asked(operator: &Client, path: &str) -> Value {
-    let answer = operator
-        .get(&format!("/_oncegate/operator/{path}"))
-        .send()
-        .await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
-    answer.json()
-}
-
-/// What the log says of an operation, newest first.
-async fn log_of(operator: &Client, tenant: &str, operation: &str) -> Vec<Value> {
-    let page = asked(operator, &format!("audit?tenant={tenant}")).await;
-    let mut entries = page["entries"].as_array().cloned().unwrap_or_default();
-    entries.retain(|entry| entry["operation"] == operation);
-    entries
-}
-
 #[test]
 fn a_settlement_that_succeeded_is_what_every_retry_is_answered() {
     // U6, A1
     tests::run(async {
         let session = gateway().await;
         let operator = session.operator(OPERATOR_TOKEN).await;
+        let desk = Desk::open(session).await;
         let (client, tenant) = session.fresh_tenant();
         let (call, id) = unknown(&client, "/v1/orders", &Plan::cut(Cut::AfterEffect)).await;
         let outcome =
@@ -108,7 +93,7 @@ fn a_settlement_that_succeeded_is_what_every_retry_is_answered() {
         );
         second.assert_replay_of(&first);
         assert_eq!(first.header("content-type"), Some("application/json"));
-        let log = log_of(&operator, &tenant, &id).await;
+        let log = desk.audit(&tenant, &id).await;
         assert_eq!(log.len(), 1, "{log:?}");
         assert_eq!(
             (&log[0]["act"], &log[0]["reason"], &log[0]["status"]),
@@ -149,6 +134,7 @@ fn what_did_not_happen_is_forgotten_and_the_next_request_runs_under_a_higher_num
     tests::run(async {
         let session = gateway().await;
         let operator = session.operator(OPERATOR_TOKEN).await;
+        let desk = Desk::open(session).await;
         let (client, tenant) = session.fresh_tenant();
         let (call, id) = unknown(&client, "/v1/orders", &Plan::cut(Cut::BeforeEffect)).await;
         call.send()
@@ -176,7 +162,7 @@ fn what_did_not_happen_is_forgotten_and_the_next_request_runs_under_a_higher_num
             })
             .collect();
         assert_eq!(numbers, ["1", "2"]);
-        assert_eq!(log_of(&operator, &tenant, &id).await.len(), 1);
+        assert_eq!(desk.audit(&tenant, &id).await.len(), 1);
     });
 }
 
@@ -227,6 +213,7 @@ fn a_preview_says_what_would_happen_and_changes_nothing() {
     tests::run(async {
         let session = gateway().await;
         let operator = session.operator(OPERATOR_TOKEN).await;
+        let desk = Desk::open(session).await;
         let (client, tenant) = session.fresh_tenant();
         let (call, id) = unknown(&client, "/v1/orders", &Plan::cut(Cut::AfterEffect)).await;
         let body = json!({ "as": "did_not_happen", "reason": "a look", "operations": [id], "preview": true });
@@ -241,7 +228,7 @@ fn a_preview_says_what_would_happen_and_changes_nothing() {
         call.send()
             .await
             .assert_problem(409, "outcome_unknown", "same-key");
-        assert!(log_of(&operator, &tenant, &id).await.is_empty());
+        assert!(desk.audit(&tenant, &id).await.is_empty());
     });
 }
 
@@ -251,13 +238,14 @@ fn many_are_settled_at_once_by_what_the_origin_last_said() {
     tests::run(async {
         let session = gateway().await;
         let operator = session.operator(OPERATOR_TOKEN).await;
+        let desk = Desk::open(session).await;
         let (client, tenant) = session.fresh_tenant();
         let mut bad_gateways = Vec::new();
         for path in ["/v1/orders", "/v1/captures", "/v1/orders"] {
             bad_gateways.push(unknown(&client, path, &Plan::status(502)).await.1);
         }
         let (_, other) = unknown(&client, "/v1/orders", &Plan::status(500)).await;
-        let page = asked(&operator, &format!("unknown?tenant={tenant}")).await;
+        let page = desk.get(&format!("unknown?tenant={tenant}")).await;
         assert_eq!(page["total"], 4);
         assert_eq!(
             (
@@ -280,17 +268,15 @@ fn many_are_settled_at_once_by_what_the_origin_last_said() {
             .collect();
         done.sort();
         // Those whose leases had ended were settled by an earlier round.
-        let left = asked(
-            &operator,
-            &format!("unknown?tenant={tenant}&last_answer=502"),
-        )
-        .await;
+        let left = desk
+            .get(&format!("unknown?tenant={tenant}&last_answer=502"))
+            .await;
         assert_eq!(left["total"], 0);
         assert!(done.iter().all(|id| bad_gateways.contains(id)));
         for id in &bad_gateways {
-            assert_eq!(log_of(&operator, &tenant, id).await.len(), 1, "{id}");
+            assert_eq!(desk.audit(&tenant, id).await.len(), 1, "{id}");
         }
-        assert!(log_of(&operator, &tenant, &other).await.is_empty());
+        assert!(desk.audit(&tenant, &other).await.is_empty());
     });
 }
 
