@@ -455,7 +455,6 @@ fn release(space: &Space, world: &mut World, key: usize, token: u8) {
             if let Some(life) = &mut it.life {
                 life.standing = Standing::Unknown;
                 life.said_not_run = true;
-                life.retry_allowed = false;
                 life.asking = None;
             }
             world.must(holds && earlier, Breach::ReleaseIsOne);
