@@ -6,7 +6,7 @@
 
 use shared::fingerprint::Fingerprint;
 use shared::placement::{OperationId, Place};
-use shared::policy::{Kind, LEASE_MARGIN, Route, Tier};
+use shared::policy::{Kind, Route, Tier};
 use shared::problem::Code;
 use shared::record::{AttemptId, UnknownCause};
 use shared::scope::OperationKey;
@@ -85,15 +85,12 @@ pub(crate) struct Held {
 
 /// Takes a request from its key to its answer.
 pub(crate) async fn run(attempt: Attempt<'_>) -> Response {
-    match attempt.begin().await {
-        Begun::Answered(response) => response,
-        Begun::NotRun => match attempt.begin().await {
-            Begun::Answered(response) => response,
-            Begun::NotRun => {
-                attempt.unknown_now("the origin was asked, and another request came in between")
-            }
-        },
+    for _the_first_may_only_ask in 0..2 {
+        if let Begun::Answered(response) = attempt.begin().await {
+            return response;
+        }
     }
+    attempt.unknown_now("the origin was asked, and another request came in between")
 }
 
 /// How far a request came at once.
@@ -313,8 +310,7 @@ impl Attempt<'_> {
     /// L2: what is left of the lease and of the client's patience, and no more than the route's timeout.
     fn time_left(&self, held: &Held) -> Option<Millis> {
         let lease = held.lease.saturating_sub(clock::now().since(held.since));
-        let lease = lease.saturating_sub(LEASE_MARGIN);
-        self.time_within(self.route.timeout().min(lease))
+        self.time_within(self.route.time_within(lease))
     }
 
     /// What is left of the client's patience, and no more than `most`; nothing if it is not worth asking (A4).

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use shared::classify::{OriginAnswer, Verdict, classify};
-use shared::policy::{OnUnknown, Route, RouteKind, TenantSource};
+use shared::policy::{Route, RouteKind, TenantSource};
 use shared::record::{AttemptId, REFERENCE_BYTES_MAX, UnknownCause};
 use shared::time::Millis;
 
@@ -72,7 +72,7 @@ pub(crate) fn to_keep(
     sent: &[(String, String)],
     body: &[u8],
 ) -> Vec<u8> {
-    if route.policy().on_unknown() != OnUnknown::Resume {
+    if !route.policy().keeps_requests() {
         return Vec::new();
     }
     let credential = match route.kind() {

@@ -24,7 +24,8 @@ pub use self::report::{
     suspend,
 };
 pub use self::unknown::{
-    Finding, Probed, Pursue, Resend, Settle, Settlement, expire, probed, pursue, settle, stale,
+    Finding, Probed, Pursue, Resend, Settle, Settlement, expire, probed, pursue, retry_at, settle,
+    stale,
 };
 
 /// How far a key's own timestamp may lie ahead, and how long before the retention's end a key without a record is

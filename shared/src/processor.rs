@@ -175,19 +175,11 @@ impl<S: RecordStore> Processor<S> {
         let release = self.change(key, |record| {
             decide::release(record, token, status, policy, now)
         })?;
-        match release {
-            Release::Released | Release::StillUnknown(_) => self.sums.count(match policy.kind() {
-                Kind::Api => Call::Released,
-                Kind::Webhook => Call::Failed,
-            }),
-            Release::AlreadyReleased | Release::AlreadyRecorded => {}
-            Release::Superseded => self.sums.count(Call::Superseded),
-        }
+        self.count_release(release, policy.kind());
         Ok(release)
     }
 
-    /// The origin itself releases its attempt (L5). The record goes, and with it who was let run: that is logged, since a
-    /// report of the same attempt that it did run would contradict it (L3).
+    /// The origin itself releases its attempt (L5).
     pub fn release_by_origin(
         &mut self,
         key: &OperationKey,
@@ -195,12 +187,10 @@ impl<S: RecordStore> Processor<S> {
         policy: &Policy,
         now: Timestamp,
     ) -> Result<Release, S::Error> {
-        let record = self.store.load(&KeyDigest::of(key))?;
-        let release = self.release(key, token, None, policy, now)?;
-        if let (Release::Released, Some(record)) = (release, record) {
-            let entry = settled(&record, token, By::Attempt, Act::DidNotHappen, now);
-            self.store.log(key, &entry)?;
-        }
+        let release = self.change_on_word(key, token, By::Attempt, now, |record| {
+            decide::release(record, token, None, policy, now)
+        })?;
+        self.count_release(release, policy.kind());
         Ok(release)
     }
 
@@ -310,26 +300,16 @@ impl<S: RecordStore> Processor<S> {
         policy: &Policy,
         now: Timestamp,
     ) -> Result<Probed, S::Error> {
-        let digest = KeyDigest::of(key);
         let found = match &finding {
             Finding::Final(outcome) => Some(outcome.status),
             Finding::NotRun | Finding::Unknown => None,
         };
-        let (probed, repeated, gave_up, forgot) = self.store.transaction(|store| {
-            let record = store.load(&digest)?;
-            let (probed, change) = decide::probed(record.clone(), token, finding, policy, now);
-            // The record goes, and with it who had been let run: what they report later contradicts the origin's word.
-            if let (Change::Forget(_), Some(record)) = (&change, &record) {
-                let entry = settled(record, token, By::Probe, Act::DidNotHappen, now);
-                store.log(key, &entry)?;
-            }
-            let repeated = change == Change::Keep;
-            let gave_up = was_pursued(record.as_ref()) && is_left_alone(&change);
-            let forgot = matches!(change, Change::Forget(_));
-            keep(store, key, change)?;
-            Ok((probed, repeated, gave_up, forgot))
-        })?;
-        self.sums.resolver_gave_up += u64::from(gave_up);
+        let (probed, repeated, forgot) =
+            self.change_on_word(key, token, By::Probe, now, |record| {
+                let (probed, change) = decide::probed(record, token, finding, policy, now);
+                let forgot = matches!(change, Change::Forget(_));
+                ((probed, change == Change::Keep, forgot), change)
+            })?;
         let call = match probed {
             Probed::Recorded { .. } if repeated => None, // L7
             Probed::Recorded { .. } => {
@@ -499,11 +479,40 @@ impl<S: RecordStore> Processor<S> {
         key: &OperationKey,
         decide: impl FnOnce(Option<Record>) -> (T, Change),
     ) -> Result<T, S::Error> {
+        self.change_with(key, |_store, record| Ok(decide(record)))
+    }
+
+    /// The same, where a record that is forgotten by the origin's word is logged with it: what those report later who had
+    /// been let run contradicts that word (L3).
+    fn change_on_word<T>(
+        &mut self,
+        key: &OperationKey,
+        token: AttemptId,
+        by: By,
+        now: Timestamp,
+        decide: impl FnOnce(Option<Record>) -> (T, Change),
+    ) -> Result<T, S::Error> {
+        self.change_with(key, |store, record| {
+            let before = record.clone();
+            let (answer, change) = decide(record);
+            if let (Change::Forget(_), Some(before)) = (&change, before) {
+                let entry = settled(&before, token, by, Act::DidNotHappen, now);
+                store.log(key, &entry)?;
+            }
+            Ok((answer, change))
+        })
+    }
+
+    fn change_with<T>(
+        &mut self,
+        key: &OperationKey,
+        decide: impl FnOnce(&mut S, Option<Record>) -> Result<(T, Change), S::Error>,
+    ) -> Result<T, S::Error> {
         let digest = KeyDigest::of(key);
         let (answer, gave_up) = self.store.transaction(|store| {
             let record = store.load(&digest)?;
             let pursued = was_pursued(record.as_ref());
-            let (answer, change) = decide(record);
+            let (answer, change) = decide(store, record)?;
             let gave_up = pursued && is_left_alone(&change);
             keep(store, key, change)?;
             Ok((answer, gave_up))
@@ -534,6 +543,17 @@ impl<S: RecordStore> Processor<S> {
             self.sums.contradictions += u64::from(contradicts);
         }
         Ok(())
+    }
+
+    fn count_release(&mut self, release: Release, kind: Kind) {
+        match release {
+            Release::Released | Release::StillUnknown(_) => self.sums.count(match kind {
+                Kind::Api => Call::Released,
+                Kind::Webhook => Call::Failed,
+            }),
+            Release::AlreadyReleased | Release::AlreadyRecorded => {}
+            Release::Superseded => self.sums.count(Call::Superseded),
+        }
     }
 
     fn count_begin(&mut self, begin: &Begin, ask: &Ask, now: Timestamp) {

@@ -6,15 +6,16 @@
 use std::rc::Rc;
 
 use shared::decide::{
-    Ask as Asking, Begin, Complete, Finding, Look, Probed, Pursue, Release, Replay, Settle, Suspend,
+    self, Ask as Asking, Begin, Complete, Finding, Look, Probed, Pursue, Release, Replay, Settle,
+    Suspend,
 };
 use shared::fingerprint::Fingerprint;
 use shared::metrics::Call as Counted;
 use shared::placement::KeyDigest;
-use shared::policy::{Kind, OnUnknown, Policy};
+use shared::policy::{Kind, Policy};
 use shared::present::{self, Named};
 use shared::processor::{Asker, Processor, Settling};
-use shared::record::{AttemptId, Record, State};
+use shared::record::{AttemptId, Record};
 use shared::scope::OperationKey;
 use shared::store::RecordStore;
 use shared::time::{Millis, Timestamp};
@@ -30,8 +31,6 @@ use crate::sql_store::{MIGRATIONS, SqlStore};
 
 /// The most leases that one alarm turns into unknown outcomes (X5); more are left to the next, at once.
 pub(crate) const LEASES_MAX: usize = 200;
-/// When a retry may ask the origin again that has just been asked in vain.
-const ASKED_AGAIN: Millis = Millis::from_secs(10);
 /// How far apart alarms are while calls come.
 pub(crate) const TICK: Millis = Millis::from_secs(1);
 
@@ -542,8 +541,7 @@ impl Ledger {
         Ok((answer, Vec::new()))
     }
 
-    /// After how long a retry of an unknown operation may meet something else: its last lease ends (U3), and then it runs,
-    /// unless a person must look first.
+    /// After how long a retry of an unknown operation may meet something else, where the rule knows.
     fn retry(
         &mut self,
         key: &OperationKey,
@@ -551,24 +549,10 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Option<Millis>, SqlError> {
         let record = self.processor.store().load(&KeyDigest::of(key))?;
-        if record
-            .as_ref()
-            .is_some_and(|record| record.may_run_again(now))
-        {
-            return Ok(Some(Millis::from_secs(1)));
-        }
-        let lease_until = match record.map(|record| record.state) {
-            Some(State::InProgress { lease_until } | State::Indeterminate { lease_until, .. }) => {
-                lease_until
-            }
-            Some(State::Completed { .. }) | None => return Ok(None),
-        };
-        Ok(match policy.map(|policy| policy.on_unknown()) {
-            Some(OnUnknown::Park) | None if lease_until <= now => None,
-            Some(OnUnknown::Probe) if lease_until <= now => Some(ASKED_AGAIN),
-            Some(OnUnknown::Park | OnUnknown::Probe | OnUnknown::Resume | OnUnknown::Rerun)
-            | None => Some(lease_until.since(now)),
-        })
+        let retry_at = record
+            .zip(policy)
+            .and_then(|(record, policy)| decide::retry_at(&record, policy, now));
+        Ok(retry_at.map(|at| at.since(now)))
     }
 
     fn observe(&mut self, latency: Option<Millis>) {

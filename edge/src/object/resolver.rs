@@ -6,9 +6,9 @@
 
 use std::rc::Rc;
 
-use shared::decide::{Lease, Pursue};
+use shared::decide::Pursue;
 use shared::placement::{KeyDigest, OperationId};
-use shared::policy::{LEASE_MARGIN, Policy, Route};
+use shared::policy::{Policy, Route};
 use shared::processor::Asker;
 use shared::record::AttemptId;
 use shared::scope::OperationKey;
@@ -116,7 +116,7 @@ impl Inside {
                 let told = Told {
                     operation: id.to_string(),
                     attempt: Some((token, lease.number.get())),
-                    deadline: time_left(route, &lease, now),
+                    deadline: route.time_within(lease.until.since(now)),
                     tenant: tenant.as_str(),
                     point: lease.point.as_ref().map(|point| String::from(point.name())),
                 };
@@ -240,13 +240,6 @@ impl Inside {
         }
         Ok(())
     }
-}
-
-/// L2: the gateway's own timeout is shorter than the lease.
-fn time_left(route: &Route, lease: &Lease, now: Timestamp) -> Millis {
-    route
-        .timeout()
-        .min(lease.until.since(now).saturating_sub(LEASE_MARGIN))
 }
 
 /// The request as it was kept, with what this attempt adds.

@@ -9,6 +9,11 @@ use crate::policy::{OnUnknown, Policy, RESOLVE_PAUSE_MAX};
 use crate::record::{AttemptId, Ending, Next, Outcome, Record, SettledBy, State, Unknown};
 use crate::time::{Millis, Timestamp};
 
+/// When to come back for an operation that may run once more.
+const RUN_SOON: Millis = Millis::from_secs(1);
+/// When a retry may ask the origin again that has just been asked in vain.
+const ASKED_AGAIN: Millis = Millis::from_secs(10);
+
 /// Whether the object has what it takes to send the operation again by itself (U5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resend {
@@ -112,6 +117,25 @@ pub(super) fn expired(mut record: Record, policy: &Policy, now: Timestamp) -> Re
         };
     }
     record
+}
+
+/// When a retry of an unknown operation may meet something else: when the lease of its last attempt ends (U3), or soon,
+/// where it may run or ask; never by itself, where a person must look first.
+#[must_use]
+pub fn retry_at(record: &Record, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+    let lease_until = match record.state {
+        State::InProgress { lease_until } | State::Indeterminate { lease_until, .. } => lease_until,
+        State::Completed { .. } => return None,
+    };
+    if now < lease_until {
+        return Some(lease_until);
+    }
+    match policy.on_unknown() {
+        _ if record.may_run_again(now) => Some(now.plus(RUN_SOON)),
+        OnUnknown::Park => None,
+        OnUnknown::Probe => Some(now.plus(ASKED_AGAIN)),
+        OnUnknown::Resume | OnUnknown::Rerun => Some(now),
+    }
 }
 
 /// What happens by itself to a record that is unknown from `now` on (U5).

@@ -344,6 +344,12 @@ impl Policy {
         self.0.on_unknown
     }
 
+    /// Whether requests are kept with their claims, for the resolver to send again (U5).
+    #[must_use]
+    pub fn keeps_requests(self) -> bool {
+        self.0.on_unknown == OnUnknown::Resume
+    }
+
     /// How long one attempt may hold the operation, its extensions included (L5).
     #[must_use]
     pub const fn max_lease(self) -> Millis {

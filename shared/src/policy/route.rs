@@ -509,6 +509,12 @@ impl Route {
         }
     }
 
+    /// How long an attempt whose lease still runs `lease` may wait for the origin (L2): the margin is for *complete*.
+    #[must_use]
+    pub fn time_within(&self, lease: Millis) -> Millis {
+        self.0.timeout.min(lease.saturating_sub(LEASE_MARGIN))
+    }
+
     /// What this route says of a status, where it says anything (U1).
     #[must_use]
     pub fn verdict_moved(&self, status: u16) -> Option<Verdict> {

@@ -280,3 +280,28 @@ fn u5_a_last_question_without_an_answer_needs_a_person_once_it_is_given_up() {
     let (_, change) = probed(Some(record), token(5), Finding::Unknown, &policy, now);
     assert!(saved(change).is_left_alone());
 }
+
+#[test]
+fn u3_a_retry_is_told_when_it_may_meet_something_else() {
+    let lease_until = Some(t(30_000));
+    for (policy, then) in [
+        (park(), None),
+        (probe(), Some(t(40_000))),
+        (resume(), Some(t(30_000))),
+        (rerun(), Some(t(30_000))),
+    ] {
+        let record = suspended();
+        assert_eq!(retry_at(&record, &policy, t(29_999)), lease_until);
+        assert_eq!(retry_at(&record, &policy, t(30_000)), then);
+    }
+    let allowed = settle(
+        Some(suspended()),
+        token(9),
+        Settlement::TryAgain,
+        &park(),
+        t(30_000),
+    );
+    let allowed = saved(allowed.1);
+    assert_eq!(retry_at(&allowed, &park(), t(30_000)), Some(t(31_000)));
+    assert_eq!(retry_at(&completed(), &park(), t(30_000)), None);
+}

@@ -468,3 +468,24 @@ fn u5_what_the_resolver_gives_up_is_counted_however_its_last_try_ended() {
         assert_eq!(bench.processor.sums().resolver_gave_up, 1, "{on_unknown:?}");
     }
 }
+
+#[test]
+fn l3_the_origins_own_release_is_logged_with_what_it_forgets_and_a_later_success_contradicts_it() {
+    let mut bench = bench(OnUnknown::Park);
+    let token = bench.run("op", 0);
+    let (key, policy) = (key("op"), bench.policy);
+    let processor = &mut bench.processor;
+    let release = processor.release_by_origin(&key, token, &policy, at(10));
+    assert_eq!(release, Ok(Release::Released));
+    assert_eq!(processor.sums().released, 1);
+    let late = processor.complete(&key, token, outcome(b"done"), None, &policy, at(20));
+    assert_eq!(late, Ok(Complete::Superseded));
+    let logged = processor.store().logged(&KeyDigest::of(&key)).unwrap();
+    let acts: Vec<_> = logged.iter().map(|entry| entry.act).collect();
+    let late = Act::LateFinal {
+        status: 200,
+        contradicts: true,
+    };
+    assert_eq!(acts, [Act::DidNotHappen, late]);
+    assert_eq!(processor.sums().contradictions, 1);
+}
